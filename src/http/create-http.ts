@@ -15,7 +15,8 @@ import { type RejectionLog, type SlowOperations, useAccessLog } from './hooks/ac
 import { type AuthenticationOptions, useAuthentication } from './hooks/authentication.ts';
 import { createCaching } from './hooks/caching.ts';
 import { createCompression } from './hooks/compression.ts';
-import { useCors, useOriginReport, useResponseHeaders, useVary } from './hooks/headers.ts';
+import { useCors, useOriginReport } from './hooks/cors.ts';
+import { useResponseHeaders } from './hooks/headers.ts';
 import { createProxyTrust, type ProxyTrust } from './hooks/proxy-trust.ts';
 import { type RateLimitOptions, useRateLimit } from './hooks/rate-limit.ts';
 import {
@@ -26,6 +27,7 @@ import {
 } from './hooks/request-checks.ts';
 import { createRequestTraces, type RequestTraces } from './hooks/tracing.ts';
 import { useClientUsage, useDeprecations } from './hooks/usage.ts';
+import { useVary } from './hooks/vary.ts';
 import type { ServicePlugin } from './lifecycle.ts';
 import type { DemoKey } from './local-request.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';

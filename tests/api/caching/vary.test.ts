@@ -150,6 +150,6 @@ describe('Vary', () => {
   it('is set in one place', () => {
     const files = globSync('**/*.ts', { cwd: SRC }).filter((file) => !file.startsWith('generated/'));
     const setting = files.filter((file) => /['"`]vary['"`]/i.test(readFileSync(join(SRC, file), 'utf8')));
-    expect(setting).toEqual(['http/hooks/headers.ts']);
+    expect(setting).toEqual(['http/hooks/vary.ts']);
   });
 });
