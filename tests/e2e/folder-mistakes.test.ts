@@ -54,6 +54,11 @@ describe('DATA_DIR', () => {
       /^DATA_DIR ".*" cannot be used: its path is too long/,
     ],
     [
+      'has a path that is too long for its lock',
+      async (parent) => join(parent, ...['d', 'e', 'f'].map((letter) => letter.repeat(200))),
+      /^DATA_DIR ".*" cannot be used: its path has \d+ bytes, but must have at most 499\./,
+    ],
+    [
       'was written by PostgreSQL 17',
       (parent) => writtenBy(parent, '17'),
       /written by PostgreSQL 17, but .* PostgreSQL 18\. Nothing was changed: run "npm run -s admin -- upgrade" of version 1\.0\.0 on DATA_DIR/,

@@ -114,6 +114,20 @@ describe('another user of the machine reads nothing, changes nothing and listens
 });
 
 describe('An administration command', () => {
+  it.each([
+    ['database', 'backup', '/tmp/backup-of-another-user'],
+    ['database', 'copy-to', 'postgres://127.0.0.1/nowhere'],
+    ['doctor'],
+  ])('names the owner of a DATA_DIR whose content another user cannot see: %s %s', async (...args) => {
+    const dataDir = await temporaryFolder();
+    (await otherUser()).own(dataDir);
+    const { code, stdout, stderr } = await admin(args, dataDir);
+    expect({ code, text: stdout + stderr }).toEqual({
+      code: 1,
+      text: expect.stringMatching(/belongs to another user of this machine/),
+    });
+  });
+
   it('sends nothing to a socket that another user has made, or that a link leads to', async () => {
     const { tmp } = await sharedMachine();
     const other = await otherUser();

@@ -98,6 +98,10 @@ describe('a restore', () => {
       await launchAdmin(['database', 'restore', join(backups, 'none')], restored).exited,
       /is not a file/,
     );
+    expectOneLine(
+      await launchAdmin(['database', 'restore', join(backups, 'n'.repeat(300))], restored).exited,
+      /^".*n" cannot be used \(ENAMETOOLONG: .*\)\. Check the permissions of the path and the disk\./,
+    );
     mkdirSync(join(`${restored}-too`, 'lost+found'), { recursive: true });
     expect((await admin(['database', 'restore', good], `${restored}-too`)).code).toBe(0);
   });

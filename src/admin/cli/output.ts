@@ -50,6 +50,9 @@ export const createLocalIo = (inputs: Record<string, string> = {}): CommandIo =>
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof OperatorError) return error.message;
+  // Errors of files name a path. Errors of connections have the same codes and name none.
+  if ('syscall' in error && 'path' in error)
+    return `"${error.path}" cannot be used (${error.message}). Check the permissions of the path and the disk.`;
   const { kind, cause } = toDatabaseError(error);
   if (kind === 'other') return error.stack ?? error.message;
   const { message, code } = (cause ?? error) as { message?: string; code?: string };

@@ -1,9 +1,10 @@
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { toDataDirError } from './data-dir.ts';
+import { requireShortPath, toDataDirError } from './data-dir.ts';
 
 export class DataDirInUseError extends OperatorError {
   constructor(dataDir: string) {
@@ -24,6 +25,7 @@ export function lockDataDir(dataDir: string) {
   try {
     lock = new DatabaseSync(join(dataDir, 'lock'));
   } catch (error) {
+    requireShortPath(dataDir, realpathSync(dataDir));
     throw toDataDirError(dataDir, error);
   }
   try {

@@ -116,6 +116,21 @@ export function makePrivateDirectory(path: string): void {
   }
 }
 
+/** SQLite opens no path of more than 512 bytes, and appends `-journal` to the path of the lock. */
+const MAX_PATH_BYTES = 512 - 'lock-journal'.length - 1;
+
+/**
+ * @param path is absolute.
+ * @throws {UnusableDataDirError}
+ */
+export function requireShortPath(dataDir: string, path: string): void {
+  const bytes = Buffer.byteLength(path);
+  if (bytes > MAX_PATH_BYTES)
+    throw new UnusableDataDirError(
+      `DATA_DIR "${dataDir}" cannot be used: its path has ${bytes} bytes, but must have at most ${MAX_PATH_BYTES}. Name another path.`,
+    );
+}
+
 const OTHERS = 0o077;
 
 /** Always true on Windows, where directories inherit their permissions. */
@@ -125,6 +140,24 @@ export const isOpen = ({ mode }: Stats): boolean => process.platform !== 'win32'
 
 const formatMode = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, '0');
 
+function requireOwn(path: string, stats: Stats): void {
+  if (!isOwn(stats))
+    throw new UnsafeDataDirError(
+      `DATA_DIR "${path}" belongs to another user of this machine (uid ${stats.uid}), who could read and change everything in it. Run as that user, or set DATA_DIR to a directory that you own.`,
+    );
+  withDataDir(path, () => accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK));
+}
+
+/**
+ * For a directory of another user, files in it would seem to be missing.
+ * @throws {UnsafeDataDirError}
+ * @throws {UnusableDataDirError}
+ */
+export function requireOwnDataDir(path: string): void {
+  const stats = withDataDir(path, () => statSync(path, { throwIfNoEntry: false }));
+  if (stats !== undefined) requireOwn(path, stats);
+}
+
 /**
  * Ensures that only the user of this process can read or change the data directory, as PostgreSQL requires.
  * @param strict rejects a directory that is open to others, because its content may already have been read.
@@ -132,15 +165,12 @@ const formatMode = ({ mode }: Stats) => (mode & 0o7777).toString(8).padStart(4, 
  * @throws {UnusableDataDirError}
  */
 export function securePrivateDataDir(path: string, { strict }: { readonly strict: boolean }): void {
+  requireShortPath(path, resolve(path));
   const stats = withDataDir(path, () => {
     makePrivateDirectory(path);
     return statSync(path);
   });
-  if (!isOwn(stats))
-    throw new UnsafeDataDirError(
-      `DATA_DIR "${path}" belongs to another user of this machine (uid ${stats.uid}), who could read and change everything in it. Run as that user, or set DATA_DIR to a directory that you own.`,
-    );
-  withDataDir(path, () => accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK));
+  requireOwn(path, stats);
   if (!isOpen(stats)) return;
   if (strict)
     throw new UnsafeDataDirError(

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../platform/errors.ts';
+import { requireOwnDataDir } from './data-dir.ts';
 
 /** No other major version can read the data directories of the pinned PGlite. */
 export const EMBEDDED_MAJOR = '18';
@@ -60,6 +61,7 @@ export function isIncomplete(dataDir: string): boolean {
  * @throws {OperatorError} if there is no database in the data directory.
  */
 export function requireDatabase(dataDir: string): void {
+  requireOwnDataDir(dataDir);
   requireFinished(dataDir);
   if (!existsSync(dataIn(dataDir)))
     throw new OperatorError(
