@@ -60,9 +60,15 @@ const DROP_POSTS = statement<Dropped>(
    SELECT comment_count AS comments FROM gone`,
 );
 
+const NOTHING_DELETED = {
+  deletedPosts: 0,
+  deletedComments: 0,
+};
+type Deleted = typeof NOTHING_DELETED;
+
 interface Deletion {
   readonly table: string;
-  readonly counts: 'deletedPosts' | 'deletedComments';
+  readonly counts: keyof Deleted;
   readonly targets: Statement<Target>;
   readonly lock: Statement<never>;
   readonly remove: Statement<Dropped>;
@@ -89,9 +95,6 @@ export const DELETIONS: readonly Deletion[] = [
   },
   { table: 'posts', counts: 'deletedPosts', targets: OWN_POSTS, lock: TO_DELETE, remove: DROP_POSTS },
 ];
-
-type Deleted = Record<Deletion['counts'], number>;
-const NOTHING_DELETED: Deleted = { deletedPosts: 0, deletedComments: 0 };
 
 /** An interrupted deletion can be repeated. */
 async function drop(database: Database, account: string): Promise<Deleted> {

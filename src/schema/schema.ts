@@ -33,7 +33,9 @@ function defineModules(toolkit: SchemaToolkit, limits: ContentLimits, revocation
   defineCommentRelations(toolkit, user, post, comment);
   defineCommentMutations(toolkit, comment, limits.comment);
 
-  const entities = { comment: { type: comment.Comment, entity: commentEntity } };
+  const entities = {
+    comment: { type: comment.Comment, entity: commentEntity },
+  };
   defineChangeSubscriptions(toolkit, defineChange(toolkit, post, entities));
   return { user, post };
 }
