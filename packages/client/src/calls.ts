@@ -12,6 +12,8 @@ import type { RequestFields } from './transport.ts';
 
 /** Options of every call. */
 export interface CallOptions {
+  /** The operation to execute, of a document with several. */
+  readonly operationName?: string | undefined;
   /** Aborts the call, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
   /** Called before each pause, with the error of the attempt and the time of the next attempt. */
@@ -100,7 +102,7 @@ export function createCalls(context: CallContext): Calls {
     if (intent !== undefined && !(intent instanceof StoredIntent))
       throw new TypeError('An intent must come from client.intent().');
     options.signal?.throwIfAborted();
-    const source = serializeDocument(document);
+    const source = serializeDocument(document, options.operationName);
     const body = requests.format(source, variables);
     const request = (await intent?.prepare(variables, body)) ?? { key: key ?? createRandomKey(), body };
     const fields = { 'idempotency-key': `"${request.key}"` };
@@ -140,7 +142,7 @@ export function createCalls(context: CallContext): Calls {
     variables: Variables,
     { showEventId = false, partial = false, ...options }: QueryOptions = {},
   ): Promise<OperationResult<Data>> {
-    const source = serializeDocument(document);
+    const source = serializeDocument(document, options.operationName);
     const fields: RequestFields = showEventId ? { 'x-show-event-id': '1' } : {};
     const result = await attempts.repeat(
       (signal) => attempt<Data>((limit) => requests.get(source, variables, fields, limit), signal),

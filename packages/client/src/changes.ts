@@ -107,6 +107,8 @@ export function openChanges<Data, Change>(
   function setState(next: StreamState): void {
     states.set(state, next);
     state.set(next);
+    // The tab that has the stream open reaches the service.
+    if (next.status === 'live') activity.wake('reachable');
     if (next.status === 'closed') link.abort();
   }
 

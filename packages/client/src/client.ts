@@ -113,7 +113,12 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
     subscribe: (document, variables, streamOptions) =>
       openSubscription(
         streams,
-        createFetchConnection(requests, clock, serializeDocument(document), variables),
+        createFetchConnection(
+          requests,
+          clock,
+          serializeDocument(document, streamOptions?.operationName),
+          variables,
+        ),
         streamOptions,
       ),
     intent(name, intentOptions) {
@@ -128,7 +133,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
       return { data, eventId, identity };
     },
     state: states.worst,
-    session: createSession({ transport, attempts, activity, clock, lifetime }),
+    session: createSession({ transport, attempts, activity, clock, policy }),
     identity,
     retry: () => activity.retry(),
     close() {

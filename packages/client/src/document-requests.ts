@@ -34,10 +34,11 @@ export function createDocumentRequests(transport: Transport): DocumentRequests {
   /** Ids that the service turned out not to have. */
   const unknownIds = new Set<string>();
 
-  const findKnown = ({ documentId, query }: SerializedDocument): SerializedDocument =>
-    documentId !== undefined && query !== undefined && unknownIds.has(documentId)
-      ? { documentId: undefined, query }
-      : { documentId, query };
+  const findKnown = (document: SerializedDocument): SerializedDocument => {
+    const { documentId, query } = document;
+    const isUnknown = documentId !== undefined && query !== undefined && unknownIds.has(documentId);
+    return isUnknown ? { ...document, documentId: undefined } : document;
+  };
 
   /** Sends the query string in place of an unknown id. A service that rejects both may have the id later. */
   async function replaceId(documentId: string, send: () => Promise<Response>): Promise<Response> {
@@ -62,10 +63,11 @@ export function createDocumentRequests(transport: Transport): DocumentRequests {
       );
     },
     async get(document, variables, fields, signal) {
-      const { documentId } = findKnown(document);
+      const { documentId, operationName } = findKnown(document);
       const post = () => requests.post(document, variables, fields, signal);
       if (documentId === undefined) return post();
       const parameters = new URLSearchParams({ documentId, variables: JSON.stringify(variables) });
+      if (operationName !== undefined) parameters.set('operationName', operationName);
       const url = `${transport.url}${transport.url.includes('?') ? '&' : '?'}${parameters}`;
       if (url.length > MAX_URL_LENGTH) return post();
       const response = await transport.get(url, { ...etags.getFields(url), ...fields }, signal);

@@ -29,6 +29,8 @@ export type Document<Data, Variables> = string | TypedNode<Data, Variables> | Ty
 export interface SerializedDocument {
   readonly documentId: string | undefined;
   readonly query: string | undefined;
+  /** The operation to execute, of a document with several. */
+  readonly operationName?: string | undefined;
 }
 
 const serialized = new WeakMap<object, SerializedDocument>();
@@ -48,17 +50,22 @@ function serializeString<Data, Variables>(document: TypedString<Data, Variables>
 }
 
 /** Prints a document once. An id is sent in place of the query string, if there is one. */
-export function serializeDocument<Data, Variables>(document: Document<Data, Variables>): SerializedDocument {
-  if (typeof document === 'string') return { documentId: undefined, query: document };
-  const known = serialized.get(document);
-  if (known !== undefined) return known;
-  const result = 'kind' in document ? serializeNode(document) : serializeString(document);
-  serialized.set(document, result);
-  return result;
+export function serializeDocument<Data, Variables>(
+  document: Document<Data, Variables>,
+  operationName?: string,
+): SerializedDocument {
+  if (typeof document === 'string') return { documentId: undefined, query: document, operationName };
+  const known =
+    serialized.get(document) ?? ('kind' in document ? serializeNode(document) : serializeString(document));
+  serialized.set(document, known);
+  return { ...known, operationName };
 }
 
 /** Formats the body of a request. */
-export function formatBody(document: SerializedDocument, variables: unknown): string {
-  const { documentId, query } = document;
-  return JSON.stringify(documentId === undefined ? { query, variables } : { documentId, variables });
+export function formatBody(
+  { documentId, query, operationName }: SerializedDocument,
+  variables: unknown,
+): string {
+  const document = documentId === undefined ? { query } : { documentId };
+  return JSON.stringify({ ...document, operationName, variables });
 }

@@ -33,6 +33,8 @@ export interface LiveList<Item> {
   readonly isReading: boolean;
   /** Why the list could not be read. While `isReading` is true, the list is read again. */
   readonly error: ContentGraphError | undefined;
+  /** When the list is read again after the error, in milliseconds since the epoch. */
+  readonly retryAtMs: number | undefined;
 }
 
 /** A list that shows every change. */
@@ -61,6 +63,7 @@ export function liveQuery<Data, Variables, Item extends object, Change>(
     hasMore: false,
     isReading: false,
     error: undefined,
+    retryAtMs: undefined,
   });
   const show = (next: Partial<LiveList<Item>>) => {
     if (!signal.aborted) store.set({ ...store.current, ...next });
@@ -99,14 +102,14 @@ export function liveQuery<Data, Variables, Item extends object, Change>(
   /** Reads one page, and repeats it for as long as it may succeed later. */
   async function readPage(after: string | null): Promise<ListPage<Item>> {
     const reconnection = createReconnection(clock, activity, (state) => {
-      if (state.status === 'reconnecting') show({ error: state.error });
+      if (state.status === 'reconnecting') show({ error: state.error, retryAtMs: state.retryAtMs });
     });
     for (;;) {
       try {
         const { data, eventId } = await client.query(document, variables(after), {
           signal,
           showEventId: !shared.hasPosition(),
-          onRetry: (error) => show({ error }),
+          onRetry: (error, retryAtMs) => show({ error, retryAtMs }),
         });
         if (eventId !== undefined && !shared.hasPosition()) shared.startAfter(eventId, follower);
         return list(data);
@@ -138,7 +141,7 @@ export function liveQuery<Data, Variables, Item extends object, Change>(
     if (isNext) for (const item of store.current.items ?? []) found.set(order.key(item), item);
     showItems([...found.values()], after);
     for (const change of recent) applyChange(change);
-    show({ isReading: false, error: undefined });
+    show({ isReading: false, error: undefined, retryAtMs: undefined });
   }
 
   function enqueue(isNext: boolean): Promise<void> {
@@ -146,7 +149,8 @@ export function liveQuery<Data, Variables, Item extends object, Change>(
       .then(() => read(isNext))
       .catch((error: unknown) => {
         isQueued = false;
-        show({ isReading: false, error: error instanceof ContentGraphError ? error : undefined });
+        const known = error instanceof ContentGraphError ? error : undefined;
+        show({ isReading: false, error: known, retryAtMs: undefined });
         if (!signal.aborted && !(error instanceof ContentGraphError)) reportCallbackError(error);
       });
     return queue;

@@ -4,7 +4,7 @@ import { ContentGraphError, type ServiceError } from './errors.ts';
 export interface Payload<Data> {
   readonly data?: Data | null;
   readonly errors?: readonly ServiceError[];
-  readonly extensions?: { readonly eventId?: string };
+  readonly extensions?: Readonly<Record<string, unknown>> & { readonly eventId?: string };
 }
 
 /** Parses a GraphQL response. A string that is no JSON object has no members. */

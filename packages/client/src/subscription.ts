@@ -30,6 +30,8 @@ export interface StreamOptions {
   readonly position?: PositionStore | undefined;
   /** Closes the stream. The iteration then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
+  /** The operation to execute, of a document with several. */
+  readonly operationName?: string | undefined;
   readonly onState?: ((state: StreamState) => void) | undefined;
   /** A connection without a byte for this time is opened again: 26 s, longer than two heartbeats. */
   readonly silenceMs?: number | undefined;
@@ -43,6 +45,8 @@ export type StreamEvent<Data> =
       readonly data: Data;
       /** The errors of fields that are null in `data`. */
       readonly errors?: readonly ServiceError[] | undefined;
+      /** More about the event, such as the `cost` that `X-Show-Cost` asks for. */
+      readonly extensions?: Readonly<Record<string, unknown>> | undefined;
     }
   /** Events are lost. Query again: later events come after `id`. */
   | {
@@ -150,6 +154,7 @@ export function openSubscription<Data>(
   function markLive(): void {
     reconnection.reset();
     setState({ status: 'live', since });
+    activity.wake('reachable');
     since = 'resumed';
   }
 
@@ -188,9 +193,10 @@ export function openSubscription<Data>(
     }
   }
 
-  function createEvent(id: string, { data, errors }: Payload<Data>): StreamEvent<Data> {
+  function createEvent(id: string, { data, errors, extensions }: Payload<Data>): StreamEvent<Data> {
     // The event happened, but the service could not read what the document selects.
-    return data == null ? { type: 'missedEvents', id, errors } : { type: 'data', id, data, errors };
+    if (data == null) return { type: 'missedEvents', id, errors };
+    return { type: 'data', id, data, errors, extensions };
   }
 
   function endStream(

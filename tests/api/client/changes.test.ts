@@ -114,6 +114,25 @@ describe('A live list', () => {
   });
 });
 
+it('A list tells when it is read again, and is', async () => {
+  const account = await app.account();
+  await createPost(app, account.key, { title: 'Read later' });
+  let isBusy = true;
+  const list = openList(
+    openTab(account, {
+      fetch: async (input, init) =>
+        isBusy
+          ? Response.json({ errors: [] }, { status: 503, headers: { 'retry-after': '1' } })
+          : fetch(input, init),
+    }),
+  );
+  await until('the error', () => list.current.error !== undefined);
+  expect(list.current).toMatchObject({ isReading: true, retryAtMs: expect.any(Number) });
+  isBusy = false;
+  await shows(list, 'Read later');
+  expect(list.current).toMatchObject({ error: undefined, retryAtMs: undefined });
+});
+
 describe('Changes that the service rejects', () => {
   it('are closed with the error', async () => {
     const { client } = openTab(await app.account());

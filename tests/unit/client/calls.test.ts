@@ -9,6 +9,7 @@ import {
   type ServiceStub,
   silence,
   startStub,
+  stream,
 } from '../../support/client/service-stub.ts';
 import { createVirtualClock } from '../../support/client/virtual-clock.ts';
 import { until } from '../../support/processes/process.ts';
@@ -106,6 +107,31 @@ describe('Retries', () => {
     const { client, clock } = openClient(stub);
     expect(await catchError(client.query('{ x }', {}))).toMatchObject({ retryAfterMs: 300 * SECOND_MS });
     expect(clock.pauses).toEqual([]);
+  });
+
+  it('follow at once when a stream shows that the service responds', async () => {
+    const days = 10 * 86_400 * SECOND_MS;
+    const stub = await startStub(failure('SERVICE_UNAVAILABLE', 503));
+    const { client } = openClient(stub, {
+      retry: { minPauseMs: days, maxPauseMs: days, queryBudgetMs: 2 * days },
+    });
+    let isPaused = false;
+    const result = client.query(
+      '{ a }',
+      {},
+      {
+        onRetry() {
+          isPaused = true;
+        },
+      },
+    );
+    await until('the pause', () => isPaused);
+    stub.reply(stream(['id: 1']), json({ data: { a: 1 } }));
+    const subscription = client.subscribe('subscription { tick }', {});
+    const pending = subscription.next();
+    expect((await result).data).toEqual({ a: 1 });
+    subscription.close();
+    await pending;
   });
 
   it('follow an attempt without a response within 15 s', async () => {
@@ -324,6 +350,15 @@ describe('A key', () => {
     await client.mutate(CREATE, { title: 'A' });
     expect(keysOf(stub)).toEqual([expect.stringMatching(/^"[0-9a-f]{32}"$/)]);
   });
+});
+
+it('The name of an operation selects it in a document with several', async () => {
+  const stub = await startStub(json({ data: {} }));
+  const { client } = openClient(stub);
+  const document = 'query A { a } query B { a } mutation C { c }';
+  await client.query(document, {}, { operationName: 'B' });
+  await client.mutate(document, {}, { operationName: 'C' });
+  expect(stub.requests.map(({ body }) => JSON.parse(body).operationName)).toEqual(['B', 'C']);
 });
 
 describe('A persisted document', () => {

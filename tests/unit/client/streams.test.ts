@@ -215,6 +215,14 @@ describe('A stream', () => {
     expect(clock.pauses.length).toBeGreaterThan(0);
   });
 
+  it('has the operation of its name, and the extensions of each event', async () => {
+    const data = JSON.stringify({ data: { tick: 1 }, extensions: { cost: { complexity: 3 } } });
+    const stub = await startStub(stream([opening('p0'), `id: p1\nevent: next\ndata: ${data}`]));
+    const { subscription } = subscribe(stub, { operationName: 'Tick' });
+    expect((await subscription.next()).value).toMatchObject({ extensions: { cost: { complexity: 3 } } });
+    expect(JSON.parse(stub.requests[0]?.body ?? '')).toMatchObject({ operationName: 'Tick' });
+  });
+
   it('tells that an event is lost that the service could not read', async () => {
     const unreadable = `id: p1\nevent: next\ndata: {"data":null,"errors":[{"message":"No"}]}`;
     const stub = await startStub(stream([opening('p0'), unreadable, event('p2', 2)]));

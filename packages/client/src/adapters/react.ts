@@ -74,7 +74,13 @@ export interface ShownList<Item> extends LiveList<Item> {
   refresh(): void;
 }
 
-const UNREAD = { items: undefined, hasMore: false, isReading: true, error: undefined };
+const UNREAD = {
+  items: undefined,
+  hasMore: false,
+  isReading: true,
+  error: undefined,
+  retryAtMs: undefined,
+};
 
 /**
  * Reads a list and shows every change while the component is mounted.
@@ -90,7 +96,7 @@ export function useLiveQuery<Data, Variables, Item extends object, Change>(
     const { initial: snapshot, list } = options;
     if (snapshot === undefined || snapshot.identity !== client.identity) return UNREAD;
     const { items, more } = list(snapshot.data);
-    return { items, hasMore: more !== null, isReading: false, error: undefined };
+    return { ...UNREAD, items, hasMore: more !== null, isReading: false };
   }, [client, options]);
   const [shown, setShown] = useState<LiveList<Item>>(initial);
   const query = useRef<LiveQuery<Item>>(undefined);
