@@ -30,9 +30,10 @@ async function main(): Promise<void> {
   const development = config.environment === 'development';
   const log = createLogger({ level: config.logLevel, pretty: development, first: { ...build() } });
   // By default, Node prints warnings of libraries as plain lines on standard error, between the JSON lines.
-  process
-    .removeAllListeners('warning')
-    .on('warning', (warning) => log.emit('service.node_warning', { err: warning }));
+  process.removeAllListeners('warning').on('warning', (warning) => {
+    // The service uses experimental functions on purpose: its tests run on the Node that it is delivered with.
+    if (warning.name !== 'ExperimentalWarning') log.emit('service.node_warning', { err: warning });
+  });
   for (const { name: variable, meant } of misspelledInProcess())
     log.emit('service.unknown_setting', { variable, meant });
   // The first process of a container ignores signals without a handler.

@@ -126,6 +126,8 @@ describe('the status line of GraphiQL', () => {
 });
 
 describe('a subscription in GraphiQL', () => {
+  const started = useDevelopmentService();
+
   it('has each post once over servers that are killed, and says how it stands', async () => {
     const dataDir = await migratedFolder();
     const PORT = String(await freePort());
@@ -181,10 +183,41 @@ describe('a subscription in GraphiQL', () => {
 
     await page.getByRole('button', { name: /^Stop query/ }).click();
     await expect.poll(() => label(page)).toBe('Stopped');
+    // Also from its first connection on.
     await kill();
+    await run(page);
+    await expect.poll(() => label(page)).toBe('Reconnecting');
+    await restart();
+    await expect.poll(() => label(page)).toBe('Live: waiting for the first event');
+    await create(server, 'six');
+    await expect.poll(() => result(page)).toContain('"title": "six"');
+    await page.getByRole('button', { name: /^Stop query/ }).click();
+    await kill();
+    await tab(page, 'Posts').click();
     await run(page);
     await expect.poll(() => label(page)).toBe('No response');
     await expect.poll(() => result(page)).toContain('The service does not respond.');
     expect(await result(page)).not.toContain('stack');
+  });
+
+  it('is chosen by its name among several operations, and ends where the key is rejected', async () => {
+    const query = `# query Elsewhere { a }
+      query Ids($filter: String = "subscription {") { posts(limit: 1, tag: $filter) { id } }
+      subscription NewIds { postCreated { id } }`;
+    const { origin, pageToken } = started.service;
+    const profile = await started.profiles.open();
+    onTestFinished(() => profile.close());
+    const page = await profile.newPage();
+    const open = async (token: string) => {
+      await page.goto(`${origin}/graphql?${token}${new URLSearchParams({ query })}`);
+      await page.locator('.graphiql-execute-button').click();
+    };
+    await open(`token=${pageToken}&`);
+    await page.getByRole('menuitem', { name: 'NewIds' }).click();
+    await expect.poll(() => label(page)).toBe('Live: waiting for the first event');
+    await open('');
+    await page.getByRole('menuitem', { name: 'NewIds' }).click();
+    await expect.poll(() => label(page)).toBe('Failed with status 401');
+    await expect.poll(() => result(page)).toContain('UNAUTHENTICATED');
   });
 });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
 import type { Route } from '../../http/exchange.ts';
 import { type Html, html, ICON, MARK } from '../../http/html/page.ts';
 import { type DemoKey, demoKeyFor, withToken } from '../../http/local-request.ts';
@@ -96,7 +97,7 @@ ${ICON}
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
-const OWN_FILES = ['page.js', 'tabs.js', 'fetcher.js', 'stream.js', 'status.js', 'loading.css', 'page.css'];
+const OWN_FILES = ['page.js', 'tabs.js', 'fetcher.js', 'status.js', 'loading.css', 'page.css'];
 
 interface Asset {
   readonly type: string;
@@ -113,14 +114,22 @@ const assetOf = (name: string, text: string): Asset => ({
   bytes: Buffer.from(text),
 });
 
+/** The page uses the client package, as it is in the repository. */
+const CLIENT = new URL('../../../packages/client/src/', import.meta.url);
+
 async function ownFile(name: string): Promise<[string, string]> {
   return [name, await readFile(new URL(`browser/${name}`, import.meta.url), 'utf8')];
+}
+
+async function clientFile(name: string): Promise<[string, string]> {
+  return [`client/src/${name}`, stripTypeScriptTypes(await readFile(new URL(name, CLIENT), 'utf8'))];
 }
 
 /** GraphiQL takes nine megabytes. */
 async function loadAssets(): Promise<Assets> {
   // Most processes never serve the page, so the first visit imports the package.
   const graphiql = await import('@graphql-yoga/render-graphiql/graphiql');
+  const clientModules = (await readdir(CLIENT)).filter((name) => name.endsWith('.ts'));
   const texts: [string, string][] = [
     ['graphiql.js', graphiql.js],
     ['graphiql.css', graphiql.css],
@@ -128,6 +137,7 @@ async function loadAssets(): Promise<Assets> {
     ['graphql-worker.js', graphiql.graphqlWorker],
     ['json-worker.js', graphiql.jsonWorker],
     ...(await Promise.all(OWN_FILES.map(ownFile))),
+    ...(await Promise.all(clientModules.map(clientFile))),
   ];
   const hash = createHash('sha256');
   for (const [name, text] of texts) hash.update(name).update(text);

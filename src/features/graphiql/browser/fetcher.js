@@ -1,5 +1,5 @@
 // Sends the operations of GraphiQL.
-import { followStream, isConnectionError, isEventStream } from './stream.js';
+import { createClient, isContentGraphError } from './client/src/index.ts';
 
 /**
  * @typedef {object} Operation
@@ -12,6 +12,7 @@ import { followStream, isConnectionError, isEventStream } from './stream.js';
  * @property {() => void} complete
  *
  * @typedef {import('./status.js').Run} Run
+ * @typedef {import('./status.js').Told} Told
  */
 
 /** The headers request the values of the status line. The extensions contain these values. */
@@ -50,9 +51,60 @@ function withoutOwn(result, own) {
   return {
     cost: extensions.cost,
     eventId: extensions.eventId,
-    hasErrors: 'errors' in rest,
+    hasErrors: rest.errors !== undefined,
     shown: others.length === 0 ? rest : { ...rest, extensions: Object.fromEntries(others) },
   };
+}
+
+/** Determines from the heads of the operations whether the service would respond with a stream. */
+function isSubscription(/** @type {Operation} */ { query, operationName }) {
+  let heads = query.replace(/"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|#.*/g, '');
+  for (let before = ''; before !== heads; ) {
+    before = heads;
+    heads = heads.replace(/\{[^{}]*\}|\([^()]*\)/g, ';');
+  }
+  const operations = [...heads.matchAll(/(?<!fragment\s+)\b(query|mutation|subscription)\b\s*(\w*)/g)];
+  const [, type] = operations.find(([, , name]) => name === operationName) ?? operations[0] ?? [];
+  return type === 'subscription';
+}
+
+/** Follows a subscription until the service closes it. */
+async function follow(
+  /** @type {string} */ endpoint,
+  /** @type {Operation} */ { query, variables = {}, operationName },
+  /** @type {Headers} */ headers,
+  /** @type {{ signal: AbortSignal, show: (result: object) => Told, status: Run }} */ {
+    signal,
+    show,
+    status,
+  },
+) {
+  const client = createClient({ url: endpoint, headers });
+  const stop = new AbortController();
+  signal.addEventListener('abort', () => stop.abort(signal.reason));
+  const events = client.subscribe(query, variables, {
+    signal: stop.signal,
+    operationName: operationName ?? undefined,
+    position: { load: () => undefined, save: status.moved },
+    onState(state) {
+      if (state.status === 'live') status.opened();
+      if (state.status !== 'reconnecting') return;
+      status.broken();
+      // The key stays as it is in the headers editor.
+      if (state.reason === 'unauthenticated') stop.abort(state.error);
+    },
+  });
+  try {
+    for await (const { type: _type, id: _id, ...result } of events) status.event(show(result));
+    status.ended();
+  } catch (error) {
+    if (!isContentGraphError(error)) throw error;
+    const told = show({ errors: error.errors.length > 0 ? error.errors : [{ message: error.message }] });
+    if (error.httpStatus === undefined) status.ended();
+    else status.responded(error.httpStatus, told);
+  } finally {
+    client.close();
+  }
 }
 
 /** Sends one operation, and reads its response or its events to the end. */
@@ -68,34 +120,25 @@ async function run(
     headers.set(header, '1');
     own.add(extension);
   }
-  const open = (/** @type {string | undefined} */ lastEventId) => {
-    if (lastEventId !== undefined) headers.set('last-event-id', lastEventId);
-    return fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(operation), signal });
-  };
   const show = (/** @type {unknown} */ result) => {
     const { shown, ...told } = withoutOwn(result, own);
     observer.next(shown);
     return told;
   };
-  const first = await open(undefined);
-  if (!isEventStream(first)) {
-    const told = show(await resultOf(first));
-    return status.responded(first.status, told);
-  }
-  const rejection = await followStream(first, open, signal, {
-    opened: status.opened,
-    broken: status.broken,
-    moved: status.moved,
-    event: (result) => status.event(show(result)),
+  if (isSubscription(operation)) return follow(endpoint, operation, headers, { signal, show, status });
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(operation),
+    signal,
   });
-  if (rejection === undefined) return status.ended();
-  const told = show(await resultOf(rejection));
-  return status.responded(rejection.status, told);
+  const told = show(await resultOf(response));
+  status.responded(response.status, told);
 }
 
-/** Describes an error without a response. */
+/** Describes an error without a response. `fetch` throws a `TypeError` if a connection fails (Fetch §5.6). */
 const messageOf = (/** @type {unknown} */ error) =>
-  isConnectionError(error) ? 'The service does not respond.' : String(error);
+  error instanceof TypeError ? 'The service does not respond.' : String(error);
 
 /**
  * Creates a `Fetcher` of GraphiQL that returns an Observable. Unsubscribing ends the request.
@@ -111,7 +154,7 @@ export function createFetcher(endpoint, begin) {
       const stop = new AbortController();
       const { signal } = stop;
       const sent = new Headers(headers);
-      if (!sent.has('accept')) sent.set('accept', 'application/json, text/event-stream');
+      if (!sent.has('accept')) sent.set('accept', 'application/json');
       if (!sent.has('content-type')) sent.set('content-type', 'application/json');
       const status = begin(operation.operationName);
       run(endpoint, withOwnName(operation), sent, { signal, observer, status })
