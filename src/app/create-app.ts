@@ -53,6 +53,7 @@ import { build } from '../platform/process.ts';
 import { registerTracing } from '../platform/tracing/open-tracing.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { contentLimits } from '../schema/content-limits.ts';
+import { missingSlugs } from '../schema/missing-slugs.ts';
 import { buildSchema } from '../schema/schema.ts';
 import { YOGA_PLUGINS } from './yoga-plugins.ts';
 
@@ -71,6 +72,7 @@ export function createJobs(config: Config): Job[] {
     endedBlocks,
     oldClientUsage,
     oldDeprecatedUsage,
+    missingSlugs(contentLimits(config)),
     ...FEATURES.flatMap(({ jobs }) => jobs(config)),
   ];
 }

@@ -131,14 +131,15 @@ export const ACCOUNT_CONTENT: AccountContent = {
   exportSections: [
     defineExportSection({
       name: 'posts',
-      tables: ['posts', 'tags'],
+      tables: ['posts', 'tags', 'former_slugs'],
       alias: 'p',
       owner: 'author_id',
       // The index has this order.
       key: BY_AGE,
-      columns: `p.id, p.title, p.body, p.comment_count AS "commentCount", p.created_at AS "createdAt",
+      columns: `p.id, p.title, p.body, coalesce(p.slug, p.id::text) AS "slug", p.comment_count AS "commentCount", p.created_at AS "createdAt",
          coalesce(p.updated_at, p.created_at) AS "updatedAt", p.version,
-         ARRAY(SELECT t.name FROM tags t WHERE t.post_id = p.id ORDER BY t.position) AS "tags"`,
+         ARRAY(SELECT t.name FROM tags t WHERE t.post_id = p.id ORDER BY t.position) AS "tags",
+         ARRAY(SELECT f.slug FROM former_slugs f WHERE f.post_id = p.id AND f.slug <> p.slug ORDER BY f.slug COLLATE "C") AS "formerSlugs"`,
     }),
     defineExportSection({
       name: 'comments',

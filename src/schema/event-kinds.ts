@@ -29,7 +29,7 @@ const COMMENT = {
 export const POST_CREATED = postKind('POST_CREATED', 'A post was created.');
 export const POST_UPDATED = postKind(
   'POST_UPDATED',
-  'The title, the body or the tags of a post were changed.',
+  'The title, the body, the tags or the slug of a post was changed.',
 );
 export const POST_DELETED = postKind(
   'POST_DELETED',

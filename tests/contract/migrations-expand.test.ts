@@ -10,6 +10,8 @@ const [, ...migrations] = globSync('*/migration.sql', { cwd: FOLDER }).sort();
 const CONTRACTIONS: Readonly<Record<string, string>> = {
   '20261126002000_changes': 'no version that was released writes or reads the events of posts alone',
   '20261126001000_comments_old_index': 'an index on comments that begins like it has its place',
+  '20261130060500_post_slugs_index':
+    'versions without slugs leave the column null, and a unique index accepts any number of nulls',
   '20261126003000_events_by_time':
     'retention finds the oldest events by their place in the log, more slowly in older versions',
 };

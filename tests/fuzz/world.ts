@@ -26,6 +26,7 @@ export interface Known {
   /** Cursors of every list of the schema. */
   readonly cursors: readonly string[];
   readonly tags: readonly string[];
+  readonly slugs: readonly string[];
   readonly handles: readonly string[];
   readonly instants: readonly string[];
   /** The password of each caller that has a session. */
@@ -134,6 +135,7 @@ export async function createWorld(app: TestApp): Promise<World> {
       commentIds: content.commentIds,
       cursors: [...cursors.values()],
       tags: [...HOSTILE_TAGS, 'none'],
+      slugs: [...snapshot.posts.map(({ slug }) => slug), 'a', 'b', 'b-2', 'none'],
       handles: HANDLES,
       instants: content.instants,
       password: PASSWORD,

@@ -54,6 +54,10 @@ function recognise<S extends State>(state: S, found: Snapshot): S {
       (row) =>
         row.userId === userId && row.name === name && JSON.stringify(row.scopes) === JSON.stringify(scopes),
     );
+  for (const { id, slug } of state.posts.filter((post) => isMade(post.slug))) {
+    const row = found.posts.find((post) => post.id === (known.get(id) ?? id));
+    if (row !== undefined) known.set(slug, row.slug);
+  }
   return withKnown(state, known);
 }
 
@@ -72,14 +76,15 @@ function snapshotOf(state: State): Snapshot {
 
 /** A line for each row. An event of a post that went at once has an id that nobody knows. */
 function linesOf(snapshot: Snapshot, told: ReadonlySet<string>): string[] {
-  const { users, posts, comments, counts, keys, sessions, events } = snapshot;
+  const { users, posts, comments, counts, formerSlugs, keys, sessions, events } = snapshot;
   return [
     ...users.map(({ id, name, handle, bio, avatarUrl }) =>
       JSON.stringify(['user', id, name, handle, bio, avatarUrl]),
     ),
-    ...posts.map(({ id, authorId, title, body, tags, version }) =>
-      JSON.stringify(['post', id, authorId, title, body, tags, version]),
+    ...posts.map(({ id, authorId, title, body, slug, tags, version }) =>
+      JSON.stringify(['post', id, authorId, title, body, slug, tags, version]),
     ),
+    ...Object.entries(formerSlugs).map((former) => JSON.stringify(['former slug', ...former])),
     ...comments.map(({ id, postId, authorId, body, version }) =>
       JSON.stringify(['comment', id, postId, authorId, body, version]),
     ),

@@ -19,6 +19,7 @@ export type Field =
       readonly post: Reference;
       readonly title: string;
       readonly tags: readonly string[] | undefined;
+      readonly slug: string | undefined;
       readonly ifVersion: number | undefined;
     }
   | { readonly kind: 'deletePost'; readonly post: Reference; readonly ifVersion: number | undefined }
@@ -66,7 +67,7 @@ export function named(ids: readonly string[], reference: Reference): string {
   return ids[ids.length - 1 - (reference % ids.length)] ?? NOBODY;
 }
 
-const POST = '{ id title tags commentCount version }';
+const POST = '{ id title slug excerpt(length: 3) tags commentCount version }';
 
 const versionText = ({ ifVersion }: { readonly ifVersion: number | undefined }) =>
   ifVersion === undefined ? '' : `, ifVersion: ${ifVersion}`;
@@ -119,7 +120,10 @@ export function textOf(field: Field, known: Known): string {
       return `createPost(title: ${json(field.title)}, body: "b", tags: ${json(field.tags)}) ${SHOWN.createPost[field.show]}`;
     case 'updatePost': {
       const tags = field.tags === undefined ? '' : `, tags: ${json(field.tags)}`;
-      return `updatePost(id: ${json(named(known.posts, field.post))}, title: ${json(field.title)}${tags}${versionText(field)}) ${POST}`;
+      const id = named(known.posts, field.post);
+      // No other post is given this slug.
+      const slug = field.slug === undefined ? '' : `, slug: "${id}-${field.slug}"`;
+      return `updatePost(id: ${json(id)}, title: ${json(field.title)}${tags}${slug}${versionText(field)}) ${POST}`;
     }
     case 'deletePost':
       return `deletePost(id: ${json(named(known.posts, field.post))}${versionText(field)})`;
@@ -179,6 +183,7 @@ export const contentField: fc.Arbitrary<Field> = fc.oneof(
       post: reference,
       title,
       tags: fc.option(tags, { nil: undefined }),
+      slug: fc.option(mostly('a', 'b', '-'), { nil: undefined }),
       ifVersion,
     }),
   },

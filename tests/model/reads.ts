@@ -93,6 +93,11 @@ const Query = {
   post(_: never, { id }: { id: string }, context: Context) {
     return named(context.state.posts, id);
   },
+  postBySlug(_: never, { slug }: { slug: string }, { state }: Context) {
+    const current = state.posts.find((row) => row.slug === slug);
+    const id = state.formerSlugs[slug] ?? (slug === slug.toLowerCase() ? slug : '');
+    return current ?? state.posts.find((row) => row.id === id);
+  },
   posts,
   postsConnection,
   user(_: never, { id }: { id: string }, context: Context) {
@@ -169,8 +174,24 @@ const User = {
   },
 };
 
+/** What becomes a space in an excerpt. */
+const BREAKS = /\r\n|[\n\r\t\v\f\u0085\u2028\u2029]/g;
+
+function excerpt({ body }: PostRow, { length }: { length?: number | null }): string {
+  const most = length ?? 200;
+  reject(most < 1 || most > 1_000 ? [badInput('length')] : []);
+  const characters = [...body];
+  const shown = characters.slice(0, most).join('').replace(BREAKS, ' ');
+  const [next] = characters.slice(most);
+  if (next === undefined) return shown;
+  const end =
+    next.replace(BREAKS, ' ') === ' ' || !shown.includes(' ') ? shown.length : shown.lastIndexOf(' ');
+  return `${shown.slice(0, end).replace(/ +$/, '') || shown}…`;
+}
+
 const Post = {
   ...VERSIONED,
+  excerpt,
   author: ({ authorId }: PostRow, _: unknown, { state }: Context) => userOf(state, authorId),
   commentCount: (post: PostRow, _: unknown, context: Context) => commentsOn(context, post).length,
   comments(post: PostRow, args: Args, context: Context) {

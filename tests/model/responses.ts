@@ -4,6 +4,7 @@ import { isMade, MADE_TEXT } from './state.ts';
 
 const SHAPES: readonly [RegExp, RegExp][] = [
   [new RegExp(`^${MADE_TEXT} id `), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/],
+  [new RegExp(`^${MADE_TEXT} slug `), /^[a-z0-9]([a-z0-9-]{0,78}[a-z0-9])?$/],
   [new RegExp(`^${MADE_TEXT} secret `), /^cga_\w{30,}$/],
 ];
 

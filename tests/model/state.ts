@@ -11,6 +11,7 @@ export interface State {
   users: readonly UserRow[];
   posts: readonly PostRow[];
   comments: readonly CommentRow[];
+  formerSlugs: Snapshot['formerSlugs'];
   /** Those that are not revoked. */
   keys: readonly KeyRow[];
   sessions: readonly SessionRow[];
@@ -23,11 +24,12 @@ export interface State {
 }
 
 /** What the tables hold, the oldest first. */
-export function stateOf({ users, posts, comments, keys, sessions, events }: Snapshot): State {
+export function stateOf({ users, posts, comments, formerSlugs, keys, sessions, events }: Snapshot): State {
   return {
     users: [...users].sort(byAge),
     posts: [...posts].sort(byAge),
     comments: [...comments].sort(byAge),
+    formerSlugs,
     keys: [...keys].sort(byAge),
     sessions,
     announced: events.flatMap(({ kind, postId }) => (kind === 'POST_CREATED' ? [postId] : [])),
@@ -37,7 +39,7 @@ export function stateOf({ users, posts, comments, keys, sessions, events }: Snap
 }
 
 /** A text that only the service can know, unlike all others. */
-export function makeText(state: State, what: 'id' | 'secret'): string {
+export function makeText(state: State, what: 'id' | 'secret' | 'slug'): string {
   state.made += 1;
   return `${MADE_TEXT} ${what} ${state.made}`;
 }

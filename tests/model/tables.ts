@@ -16,6 +16,7 @@ export interface PostRow {
   readonly id: string;
   readonly title: string;
   readonly body: string;
+  readonly slug: string;
   readonly authorId: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -68,6 +69,8 @@ export interface Snapshot {
   readonly users: readonly UserRow[];
   readonly posts: readonly PostRow[];
   readonly comments: readonly CommentRow[];
+  /** Slugs that a post had, with its id. */
+  readonly formerSlugs: Readonly<Record<string, string>>;
   readonly keys: readonly KeyRow[];
   readonly sessions: readonly SessionRow[];
   /** How many comments each post is said to have. */
@@ -101,7 +104,7 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
     [people],
   );
   const rows = await run<PostRow & { readonly count: number }>(
-    `SELECT id::text, title, body, author_id::text AS "authorId", ${ms('created_at')} AS "createdAt",
+    `SELECT id::text, title, body, coalesce(slug, id::text) AS slug, author_id::text AS "authorId", ${ms('created_at')} AS "createdAt",
       ${CHANGED},
       ARRAY(SELECT t.name FROM public.tags t WHERE t.post_id = posts.id ORDER BY t.position) AS tags,
       comment_count AS count FROM public.posts WHERE ${of('author_id')}`,
@@ -110,6 +113,10 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
   const comments = await run<CommentRow>(
     `SELECT id::text, body, post_id::text AS "postId", author_id::text AS "authorId",
       ${ms('created_at')} AS "createdAt", ${CHANGED} FROM public.comments WHERE ${of(theirPost)}`,
+    [people],
+  );
+  const former = await run<{ readonly slug: string; readonly postId: string }>(
+    `SELECT slug, post_id::text AS "postId" FROM public.former_slugs WHERE ${of(theirPost)}`,
     [people],
   );
   const keys = await run<KeyRow>(
@@ -132,6 +139,7 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
     users,
     posts,
     comments,
+    formerSlugs: Object.fromEntries(former.map(({ slug, postId }) => [slug, postId])),
     keys,
     sessions,
     counts: rows.map(({ id, count }) => ({ postId: id, count })),

@@ -17,6 +17,7 @@ interface PostArguments extends OfVersion {
   readonly title?: string | null;
   readonly body?: string | null;
   readonly tags?: readonly string[] | null;
+  readonly slug?: string | null;
 }
 
 interface OfVersion {
@@ -37,7 +38,16 @@ function checkVersion({ ifVersion }: OfVersion, { version }: { readonly version:
 
 const idOf = ({ caller }: Context): string => caller?.userId ?? '';
 
-const postFaults = ({ title, body, tags }: PostArguments): Fault[] => [
+/** What a client may choose. The service derives all other slugs from titles. */
+const SLUG = /^(?=.{1,80}$)[a-z0-9]+(-+[a-z0-9]+)*$/s;
+
+function checkFree({ slug }: PostArguments, { posts }: State, own?: PostRow): void {
+  const isTaken = slug != null && posts.some((post) => post !== own && post.slug === slug);
+  reject(isTaken ? [badInput('slug')] : []);
+}
+
+const postFaults = ({ title, body, tags, slug }: PostArguments): Fault[] => [
+  ...(slug == null || SLUG.test(slug) ? [] : [badInput('slug')]),
   ...textFaults('title', title, { min: 1, max: 200, visible: true }),
   ...textFaults('body', body, { min: 1, max: 50_000 }),
   ...(tags ?? []).flatMap((tag) => textFaults('tags', tag, { min: 1, max: 50 })),
@@ -45,11 +55,14 @@ const postFaults = ({ title, body, tags }: PostArguments): Fault[] => [
 ];
 
 function createPost(_: never, args: PostArguments, context: Context): PostRow {
-  reject(postFaults(args));
   const { title, body, tags } = args;
   const { state } = context;
+  reject(postFaults(args));
+  checkFree(args, state);
   const authorId = idOf(context);
-  const post = { ...makeVersioned(state), title: title ?? '', body: body ?? '', tags: tags ?? [], authorId };
+  const slug = args.slug ?? makeText(state, 'slug');
+  const place = makeVersioned(state);
+  const post = { ...place, title: title ?? '', body: body ?? '', slug, tags: tags ?? [], authorId };
   state.posts = [...state.posts, post];
   state.announced = [...state.announced, post.id];
   tell(state, 'POST_CREATED', post);
@@ -62,10 +75,18 @@ function updatePost(_: never, args: PostArguments, context: Context): PostRow | 
   const rejected = post !== undefined && !mayChange(context, post.authorId) ? [FORBIDDEN] : [];
   reject([...postFaults(args), ...(post === undefined ? [NOT_FOUND] : rejected)]);
   if (post === undefined) return undefined;
-  const { title, body, tags } = args;
   checkVersion(args, post);
-  const changes = { title: title ?? post.title, body: body ?? post.body, tags: tags ?? post.tags };
+  checkFree(args, state, post);
+  const { title, body, tags, slug } = args;
+  const changes = {
+    title: title ?? post.title,
+    body: body ?? post.body,
+    tags: tags ?? post.tags,
+    slug: slug ?? post.slug,
+  };
   const next = changed(state, post, changes);
+  if (next.slug !== post.slug && post.slug !== post.id)
+    state.formerSlugs = { ...state.formerSlugs, [post.slug]: post.id };
   if (next !== post) tell(state, 'POST_UPDATED', post);
   state.posts = state.posts.map((row) => (row === post ? next : row));
   return next;
@@ -79,6 +100,8 @@ function deletePost(_: never, args: OfVersion & { id: string }, context: Context
   checkVersion(args, post);
   state.posts = state.posts.filter((row) => row !== post);
   tell(state, 'POST_DELETED', post);
+  const former = Object.entries(state.formerSlugs).filter(([, postId]) => postId !== post.id);
+  state.formerSlugs = Object.fromEntries(former);
   state.comments = state.comments.filter(({ postId }) => postId !== post.id);
   return true;
 }

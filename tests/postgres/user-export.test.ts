@@ -54,7 +54,15 @@ it('has all of an account, and nothing that is secret or of others', async () =>
   });
   expect(json.posts.map(({ id }: { id: string }) => id)).toEqual([mine, response.data.createPost.id]);
   expect(json.posts[1]).toEqual({
-    ...{ id: ID, title: 'Tagged \u2028', body: 'b', tags: ['z', 'a'], commentCount: 0 },
+    ...{
+      id: ID,
+      title: 'Tagged \u2028',
+      body: 'b',
+      slug: 'tagged',
+      formerSlugs: [],
+      tags: ['z', 'a'],
+      commentCount: 0,
+    },
     ...{ createdAt: TIME, updatedAt: TIME, version: 1 },
   });
   expect(json.comments).toEqual([

@@ -62,6 +62,18 @@ export function withOptions<Config extends Extended>(
   return { ...config, extensions: { ...config.extensions, ...Object.fromEntries(given) } };
 }
 
+/** Notes that plugins leave in the extensions of a field. */
+interface ValueNotes {
+  /** The property of the row that the field shows. */
+  readonly pothosExposedField?: string;
+  /** The properties of the row, besides `id`, from which the field is computed. */
+  readonly columns?: readonly string[];
+  /** Returns the value from these properties alone. */
+  readonly compute?: (row: object, args: object) => unknown;
+}
+
+export const valueNotesOf = ({ extensions }: GraphQLField<unknown, unknown>): ValueNotes => extensions;
+
 /** JSON writes a control character as six bytes, `\u0000`. */
 const MAX_BYTES_A_CHARACTER = 6;
 /** Numbers, booleans, and timestamps and UUIDs with their quotes are shorter. */

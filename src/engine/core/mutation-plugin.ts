@@ -15,8 +15,8 @@ export interface NamedRow {
   readonly id: string | undefined;
   /** The kind of the row below, if `id` names such a row. */
   readonly below?: string;
-  /** True if the row will be deleted, which needs the strongest lock. */
-  readonly deleted?: boolean;
+  /** True if the row will be deleted or a unique column changed, which needs the strongest lock. */
+  readonly exclusive?: boolean;
 }
 
 /** Kinds with a lower rank are locked first. */

@@ -3,6 +3,7 @@ import {
   type FieldNode,
   type GraphQLField,
   type GraphQLLeafType,
+  type GraphQLObjectType,
   type GraphQLSchema,
   getArgumentValues,
   getNullableType,
@@ -11,10 +12,11 @@ import {
   isObjectType,
   Kind,
   type OperationDefinitionNode,
+  type VariableValues,
 } from 'graphql';
 import { type Parameter, type Statement, statement } from '../../database/statement.ts';
-import type { Context } from './context.ts';
-import { maxJsonBytes } from './field-options.ts';
+import { type Context, recordFallback } from './context.ts';
+import { maxJsonBytes, valueNotesOf } from './field-options.ts';
 import { fieldNamed, permissionsOf, requirePermissions } from './permissions.ts';
 import { variablesOf } from './selection.ts';
 
@@ -47,18 +49,22 @@ export interface KeyLockSql {
   store(first: number, source: string): string;
 }
 
-interface InsertStatement {
-  readonly plain: Statement<Inserted>;
+interface InsertStatement<Returned = object> {
+  readonly plain: Statement<Inserted & Returned>;
   /**
    * Runs behind the lock of a key, whose parameters begin with number `first`. The statement returns no row if nothing
    * was written.
    */
-  keyed(lock: KeyLockSql, first: number): Statement<Inserted>;
+  keyed(lock: KeyLockSql, first: number): Statement<Inserted & Returned>;
 }
 
 const part = (name: string, sql: string) => `${name} AS (${sql})`;
 
 export interface AlsoWritten {
+  /** SQL of one row, `chosen`, for the SELECT list of the INSERT. Without the row, nothing is written. */
+  readonly chosen?: string;
+  /** Further columns that the statement returns. */
+  readonly returned?: readonly string[];
   /** The columns of the row that the parts need, in addition to `id` and `created_at`. */
   readonly columns?: readonly string[];
   readonly parts: Readonly<Record<string, (row: string) => string>>;
@@ -83,29 +89,36 @@ export interface AlsoWritten {
  *     SELECT 'POST_CREATED', id, NULL::uuid, author_id, nullif(current_setting('content_graph.trace', true), '') FROM inserted)
  * SELECT created_at AS "createdAt" FROM inserted
  */
-export function insertStatement(
+export function insertStatement<Returned extends object = object>(
   label: string,
   insert: string,
-  { columns = [], parts: also }: AlsoWritten,
-): InsertStatement {
+  { chosen, columns = [], returned = [], parts: also }: AlsoWritten,
+): InsertStatement<Returned> {
   const row = 'inserted';
-  const compose = (before: readonly string[], source: string) => {
+  const choice = chosen === undefined ? [] : ['chosen'];
+  const compose = (before: readonly string[], sources: readonly string[]) => {
+    const from = [...sources, ...choice].join(', ');
+    const columnsOfRow = ['id', 'created_at', ...columns, ...returned].join(', ');
     const parts = [
+      ...choice.map((name) => `${name} AS MATERIALIZED (${chosen})`),
       ...before,
-      part(row, `${insert} ${source} RETURNING ${['id', 'created_at', ...columns].join(', ')}`),
+      part(row, `${insert} ${from === '' ? '' : `FROM ${from} `}RETURNING ${columnsOfRow}`),
       ...Object.entries(also).map(([name, sql]) => part(name, sql(row))),
     ];
-    return `WITH ${parts.join(', ')} SELECT created_at AS "createdAt" FROM ${row}`;
+    return `WITH ${parts.join(', ')} SELECT ${['created_at AS "createdAt"', ...returned].join(', ')} FROM ${row}`;
   };
-  const known = new WeakMap<KeyLockSql, Statement<Inserted>>();
+  const known = new WeakMap<KeyLockSql, Statement<Inserted & Returned>>();
   return {
-    plain: statement(label, compose([], '')),
+    plain: statement(label, compose([], [])),
     keyed(lock, first) {
       let found = known.get(lock);
       if (found === undefined) {
         const key = `key AS MATERIALIZED (SELECT ${lock.take(first)} AS locked)`;
-        const stored = part('stored', lock.store(first, 'FROM key WHERE locked'));
-        found = statement(`${label}_keyed`, compose([key, stored], 'FROM stored'));
+        const stored = part(
+          'stored',
+          lock.store(first, `FROM ${['key', ...choice].join(', ')} WHERE locked`),
+        );
+        found = statement(`${label}_keyed`, compose([key, stored], ['stored']));
         known.set(lock, found);
       }
       return found;
@@ -121,18 +134,30 @@ export interface Insert<Row = object> {
 }
 
 /**
+ * @param shown the properties of the row that the response shows
  * @returns undefined for arguments that need several statements, so that the resolver runs
  * @throws {ApiError} BAD_USER_INPUT
  */
 export type SingleStatement = (
   args: Record<string, unknown>,
   context: Pick<Context, 'caller'>,
+  shown: ReadonlySet<string>,
 ) => Insert | undefined;
+
+interface ShownValue {
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  readonly type: GraphQLLeafType;
+  /** The properties of the row that the value depends on. */
+  readonly properties: readonly string[];
+  /** Undefined if the value is the property. */
+  readonly compute: ReturnType<typeof valueNotesOf>['compute'];
+}
 
 interface PayloadMember {
   /** The response name as JSON, with its colon. */
   readonly prefix: string;
-  readonly shows: string | { readonly property: string; readonly type: GraphQLLeafType };
+  readonly shows: string | ShownValue;
   readonly maxBytes: number;
 }
 
@@ -143,13 +168,15 @@ interface SingleStatementPlan {
   readonly node: FieldNode;
   readonly insert: SingleStatement;
   readonly members: readonly PayloadMember[];
+  readonly shown: ReadonlySet<string>;
   /** The maximum size of the response, because the actual size is known only after the commit. */
   readonly maxBytes: number;
 }
 
 declare module './selection.ts' {
   interface OperationPlans {
-    singleStatement?: SingleStatementPlan | 'unsupported';
+    /** A string is the reason why there is no plan. */
+    singleStatement?: SingleStatementPlan | string;
   }
 }
 
@@ -169,47 +196,70 @@ function isPlain(node: {
   return node.kind === Kind.FIELD && (node.directives ?? []).length === 0;
 }
 
-function planMembers(type: unknown, node: FieldNode): PayloadMember[] | undefined {
-  if (!isObjectType(type)) return undefined;
+/** @returns undefined if the value is not known before the statement is sent */
+function planValue(
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+): PayloadMember['shows'] | undefined {
+  const { pothosExposedField: property, columns, compute } = valueNotesOf(field);
+  const type = getNullableType(field.type);
+  if (!isLeafType(type)) return undefined;
+  if (property !== undefined && SET_BY_DATABASE.has(property)) return QUOTED_PLACEHOLDER;
+  const properties = property === undefined ? columns : [property];
+  if (properties === undefined || properties.some((one) => SET_BY_DATABASE.has(one))) return undefined;
+  if (property === undefined && compute === undefined) return undefined;
+  return { field, node, type, properties, compute };
+}
+
+/** Returns the reason if a value is not known before the statement is sent. */
+function planMembers(type: GraphQLObjectType, node: FieldNode): PayloadMember[] | string {
   const members = new Map<string, PayloadMember>();
   for (const selection of node.selectionSet?.selections ?? []) {
-    if (!isPlain(selection)) return undefined;
+    if (!isPlain(selection)) return 'the payload has a fragment or a directive';
     const prefix = formatPrefix(selection);
     if (selection.name.value === '__typename') {
       const typename = JSON.stringify(type.name);
       members.set(prefix, { prefix, shows: typename, maxBytes: typename.length });
-    } else {
-      const field = type.getFields()[selection.name.value];
-      const property = field?.extensions.pothosExposedField;
-      const leaf = field && getNullableType(field.type);
-      if (field === undefined || typeof property !== 'string' || !isLeafType(leaf)) return undefined;
-      const shows = SET_BY_DATABASE.has(property) ? QUOTED_PLACEHOLDER : { property, type: leaf };
-      members.set(prefix, { prefix, shows, maxBytes: maxJsonBytes(field) });
+      continue;
     }
+    const field = type.getFields()[selection.name.value];
+    const shows = field && planValue(field, selection);
+    if (field === undefined || shows === undefined)
+      return `${type.name}.${selection.name.value} is not known before the row is inserted`;
+    members.set(prefix, { prefix, shows, maxBytes: maxJsonBytes(field) });
   }
   return [...members.values()];
 }
 
 /**
- * Plans a mutation with one root field that writes with one statement and selects only columns of its row. Such a
- * statement needs no explicit transaction, because PostgreSQL commits it atomically.
+ * Plans a mutation with one root field that writes with one statement and selects only values that follow from its row.
+ * Such a statement needs no explicit transaction, because PostgreSQL commits it atomically. Returns the reason if there
+ * is no such statement.
  */
 function planOperation(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
-): SingleStatementPlan | undefined {
+): SingleStatementPlan | string {
   const [node, ...others] = operation.selectionSet.selections;
-  if (node === undefined || !isPlain(node) || others.length > 0) return undefined;
+  if (node === undefined || !isPlain(node) || others.length > 0)
+    return 'the mutation has several root fields, a fragment or a directive';
   const field = schema.getMutationType()?.getFields()[node.name.value];
   const insert = field?.extensions.singleStatement as SingleStatement | undefined;
   // An error in a non-null field leaves no data at all.
-  if (field === undefined || insert === undefined || !isNonNullType(field.type)) return undefined;
+  if (
+    field === undefined ||
+    insert === undefined ||
+    !isNonNullType(field.type) ||
+    !isObjectType(field.type.ofType)
+  )
+    return `Mutation.${node.name.value} needs a transaction`;
   const members = planMembers(field.type.ofType, node);
-  if (members === undefined) return undefined;
+  if (typeof members === 'string') return members;
   const prefix = formatPrefix(node);
   let maxBytes = prefix.length + PUNCTUATION;
   for (const member of members) maxBytes += member.prefix.length + member.maxBytes + PUNCTUATION;
-  return { prefix, field, node, insert, members, maxBytes };
+  const shown = new Set(members.flatMap(({ shows }) => (typeof shows === 'string' ? [] : shows.properties)));
+  return { prefix, field, node, insert, members, shown, maxBytes };
 }
 
 export interface ReadyInsert extends Insert {
@@ -218,13 +268,27 @@ export interface ReadyInsert extends Insert {
   readonly data: string;
 }
 
-function formatData({ prefix, members }: SingleStatementPlan, row: object): string {
+function computeValue(
+  { field, node, properties, compute }: ShownValue,
+  row: object,
+  variables: VariableValues,
+): unknown {
   const columns = row as Record<string, unknown>;
+  const unknown = properties.find((property) => columns[property] === undefined);
+  if (unknown !== undefined) throw new Error(`the value of ${unknown} is not known beforehand`);
+  if (compute !== undefined) return compute(row, getArgumentValues(field, node, variables));
+  return columns[properties[0] ?? ''];
+}
+
+function formatData(
+  { prefix, members }: SingleStatementPlan,
+  row: object,
+  variables: VariableValues,
+): string {
   const payload = members.map(({ prefix: name, shows }) => {
     if (typeof shows === 'string') return name + shows;
-    const value = columns[shows.property];
-    if (value === undefined) throw new Error(`the value of ${shows.property} is not known beforehand`);
-    return name + JSON.stringify(shows.type.coerceOutputValue(value));
+    const value = computeValue(shows, row, variables);
+    return name + JSON.stringify(value === null ? null : shows.type.coerceOutputValue(value));
   });
   return `{${prefix}{${payload.join()}}}`;
 }
@@ -236,17 +300,18 @@ function formatData({ prefix, members }: SingleStatementPlan, row: object): stri
 export function readyInsert(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
-  context: Pick<Context, 'plans' | 'caller' | 'maxResponseBytes'>,
+  context: Pick<Context, 'plans' | 'caller' | 'maxResponseBytes' | 'trace'>,
 ): ReadyInsert | undefined {
   const { plans, caller, maxResponseBytes } = context;
-  plans.singleStatement ??= planOperation(args.schema, operation) ?? 'unsupported';
+  plans.singleStatement ??= planOperation(args.schema, operation);
   const plan = plans.singleStatement;
-  if (plan === 'unsupported' || plan.maxBytes > maxResponseBytes) return undefined;
+  if (typeof plan === 'string') return recordFallback(context, plan);
+  if (plan.maxBytes > maxResponseBytes) return recordFallback(context, 'a response may be too large');
   const variables = variablesOf(args, operation);
-  if (variables === undefined) return undefined;
+  if (variables === undefined) return recordFallback(context, 'a variable is invalid');
   const given = getArgumentValues(plan.field, plan.node, variables);
   requirePermissions(caller, permissionsOf(plan.field), fieldNamed(plan.field));
-  const ready = plan.insert(given, context);
-  if (ready === undefined) return undefined;
-  return { ...ready, field: plan.field.name, data: formatData(plan, ready.row) };
+  const ready = plan.insert(given, context, plan.shown);
+  if (ready === undefined) return recordFallback(context, 'the arguments need a transaction');
+  return { ...ready, field: plan.field.name, data: formatData(plan, ready.row, variables) };
 }

@@ -1,6 +1,8 @@
 import type { Cancellation } from '../../database/cancellation.ts';
+import { violatedUniqueIndex } from '../../database/errors.ts';
 import { isAborted } from '../../database/retries.ts';
 import type { Parameter } from '../../database/statement.ts';
+import { recordFallback } from '../core/context.ts';
 import { databaseKindOf } from '../core/mask-error.ts';
 import { fillTimestamp, type KeyLockSql, type ReadyInsert, readyInsert } from '../core/single-statement.ts';
 import type { OperationArgs } from '../operation/operation-context.ts';
@@ -24,6 +26,9 @@ export interface KeyedExecutor {
   /** @returns undefined if nothing was changed */
   runSingleStatement(args: OperationArgs, keyLock: KeyLock): Promise<SingleResult | undefined>;
 }
+
+const NOTHING_WRITTEN =
+  'the single statement wrote nothing, because a key is locked or a unique value is taken';
 
 /**
  * A retry sends its response to the database, only to find the stored one. For a longer response, the stored one is
@@ -64,8 +69,7 @@ export function createSingleStatementExecutor(options: MutationOptions) {
             ...values,
             ...keyLock.valuesFor(response),
           ]));
-      if (inserted === undefined && keyLock !== undefined) return undefined;
-      if (inserted === undefined) throw new Error('the inserted row was not returned');
+      if (inserted === undefined) return recordFallback(context, NOTHING_WRITTEN);
       context.onPath('single_statement');
       cancellation.close();
       onCommit();
@@ -75,7 +79,7 @@ export function createSingleStatementExecutor(options: MutationOptions) {
       const error = afterCommit(work, cause);
       const { requestId, effects, operation } = context;
       const kind = databaseKindOf(error);
-      if (isAborted(kind)) return undefined;
+      if (isAborted(kind) || violatedUniqueIndex(error) !== undefined) return undefined;
       // The client can retry immediately, because the key tells whether the mutation has run.
       if (kind === 'unknown' && keyLock !== undefined) effects.headers['retry-after'] = '1';
       return rejected(located(error, operation.node), { requestId, log });

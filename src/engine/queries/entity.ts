@@ -61,11 +61,14 @@ export function createEntity<
   { name, columns }: Table<Row, Name>,
   { fallbacks, texts, filteredBy }: EntityOptions<Row, Filled, Value> = {},
 ): Entity<{ readonly [P in keyof Row]: P extends Filled ? NonNullable<Row[P]> : Row[P] }, Name> {
+  /** Ids are of type uuid, and columns with a string are of type text. */
+  const fallbackSql = (property: keyof Row & string) =>
+    property === 'id' ? `t.${columns.id}::text` : `t.${columns[property]}`;
   const filled = Object.entries<string>(columns).map(([property, column]) => {
     const fallback = fallbacks?.[property as Filled];
     return [
       property,
-      fallback === undefined ? `t.${column}` : `coalesce(t.${column}, t.${columns[fallback]})`,
+      fallback === undefined ? `t.${column}` : `coalesce(t.${column}, ${fallbackSql(fallback)})`,
     ];
   });
   const from = `${name} t`;

@@ -44,13 +44,17 @@ type Resolver<C extends object> = GraphQLFieldResolver<unknown, C, object>;
 
 class LookAheadPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { sql, columns, maxCharacters } = config.pothosOptions as {
+    const { sql, columns, maxCharacters, load, resolve } = config.pothosOptions as {
       sql?: SqlMapping;
       columns?: readonly string[];
       maxCharacters?: number;
+      load?: unknown;
+      resolve?: unknown;
     };
     for (const column of columns ?? []) noteReader(column, config.name);
-    return withOptions(config, { sql, columns, maxCharacters });
+    const isOfRow =
+      columns !== undefined && load === undefined && !(sql?.kind === 'value' && sql.ofCaller === true);
+    return withOptions(config, { sql, columns, maxCharacters, compute: isOfRow ? resolve : undefined });
   }
 
   override wrapResolve(

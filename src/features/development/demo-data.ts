@@ -16,6 +16,8 @@ import type { DemoKey } from '../../http/local-request.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { OperatorError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { CONTENT_LIMITS } from '../../schema/content-limits.ts';
+import { slugCandidates } from '../../schema/post/slug.ts';
 
 /** Times are in minutes before the first start. */
 export const DEMO_USERS = [
@@ -196,7 +198,7 @@ async function seedUsers(db: Queryable, password: string): Promise<Map<DemoName,
 
 const ADD_POST = statement<never>(
   'demo_post',
-  'INSERT INTO posts (id, title, body, author_id, created_at) VALUES ($1, $2, $3, $4, $5)',
+  'INSERT INTO posts (id, title, body, author_id, created_at, slug) VALUES ($1, $2, $3, $4, $5, $6)',
 );
 const ADD_TAGS = statement<never>(
   'demo_tags',
@@ -214,7 +216,8 @@ async function seedPosts(db: Queryable, ids: ReadonlyMap<DemoName, string>, nowM
   for (const { author, title, body, tags, minutesAgo, comments } of DEMO_POSTS) {
     const id = newId();
     const createdMs = nowMs - minutesAgo * MINUTE_MS;
-    await db.query(ADD_POST, [id, title, body, authorOf(author), new Date(createdMs)]);
+    const [slug] = slugCandidates(title, CONTENT_LIMITS.post.slug);
+    await db.query(ADD_POST, [id, title, body, authorOf(author), new Date(createdMs), slug]);
     await db.query(ADD_TAGS, [id, tags]);
     for (const [index, [name, text]] of comments.entries()) {
       const at = new Date(createdMs + (index + 1) * MINUTE_MS);

@@ -10,7 +10,7 @@ import {
 import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import type { Context } from '../../engine/core/context.ts';
 import { checkText, lengthOf, parseId, type TextRule } from '../../engine/core/input.ts';
-import { createEntity, type EntityRow, type ListRelation } from '../../engine/queries/entity.ts';
+import { createEntity, type EntityRow, type ListRelation, selectList } from '../../engine/queries/entity.ts';
 import { inLoaderBatch, readById } from '../../engine/queries/loaders.ts';
 import { connectionPage, type PageRange, parseListPage } from '../../engine/queries/pagination.ts';
 import { posts, type Tag, tags } from '../../generated/tables.ts';
@@ -18,14 +18,24 @@ import { badInput } from '../../platform/errors.ts';
 import type { ContentLimits } from '../content-limits.ts';
 import { POST_CREATED } from '../event-kinds.ts';
 import type { UserTypes } from '../user/type.ts';
+import { excerptLength, excerptOf, excerptSql } from './excerpt.ts';
+import { idOfSlug, isSlug } from './slug.ts';
 
 export const postEntity = createEntity(posts, {
-  fallbacks: { updatedAt: 'createdAt' },
+  fallbacks: { updatedAt: 'createdAt', slug: 'id' },
   texts: ['body'],
   filteredBy: { by: tags, key: 'postId', value: 'name' },
 });
 
 export type PostRow = EntityRow<typeof postEntity>;
+
+const POST_BY_SLUG = statement<PostRow>(
+  'post_by_slug',
+  `SELECT ${selectList(postEntity)} FROM posts t WHERE t.id = ${idOfSlug('$1')}`,
+);
+
+/** Other strings match nothing, and PostgreSQL cannot store some of them. */
+const knownSlug = (slug: string, rule: TextRule) => (isSlug(slug, rule) ? slug : undefined);
 
 interface TagsRow extends Pick<Tag, 'postId'> {
   readonly names: string[];
@@ -45,7 +55,7 @@ async function readTags({ db }: Context, postIds: readonly string[]): Promise<st
 export function definePost(
   toolkit: SchemaToolkit,
   { User }: UserTypes,
-  { title, body, tag, maxTags }: ContentLimits['post'],
+  { title, body, tag, maxTags, slug, excerpt }: ContentLimits['post'],
 ) {
   const Post = toolkit.builder.node('Post', {
     description: 'A post of a user, which other users read and comment on.',
@@ -60,6 +70,29 @@ export function definePost(
         maxCharacters: body.max,
         description: `The body, ${lengthOf(body)}, exactly as written.`,
       }),
+      slug: t.exposeString('slug', {
+        maxCharacters: slug.max,
+        description: `A unique name for URLs, ${lengthOf(slug)} of \`a\` to \`z\`, \`0\` to \`9\` and \`-\`. It does not change with the title.`,
+      }),
+      excerpt: t.string({
+        args: {
+          length: t.arg.int({
+            defaultValue: excerpt.standard,
+            description: `The maximum number of characters of the body: ${excerpt.min} to ${excerpt.max.toLocaleString('en')}; ${excerpt.standard} if null.`,
+          }),
+        },
+        columns: ['body'],
+        // With the ellipsis.
+        maxCharacters: excerpt.max + 1,
+        sql: {
+          kind: 'value',
+          parameters: ({ length }) => ({ length: excerptLength(length, excerpt) }),
+          expression: (post, { length }) => excerptSql(post.body, length),
+        },
+        description:
+          'The beginning of the body on one line. A longer body is cut between two words, and an ellipsis follows.',
+        resolve: (post, { length }) => excerptOf(post.body, excerptLength(length, excerpt)),
+      }),
       author: t.belongsTo(User, 'authorId', { description: 'The author of the post.' }),
       commentCount: t.exposeInt('commentCount', {
         description: 'The current number of comments on the post.',
@@ -71,11 +104,11 @@ export function definePost(
       updatedAt: t.expose('updatedAt', {
         type: 'DateTime',
         description:
-          'When the title, the body or the tags last changed; `createdAt` if they never changed. Comments do not change it.',
+          'When the title, the body, the tags or the slug last changed; `createdAt` if they never changed. Comments do not change it.',
       }),
       version: t.exposeInt('version', {
         description:
-          'The version of the title, the body and the tags, for `ifVersion`. It starts at 1 and increases by 1 with each change.',
+          'The version of the title, the body, the tags and the slug, for `ifVersion`. It starts at 1 and increases by 1 with each change.',
       }),
       tags: t.loadableList({
         type: 'String',
@@ -157,6 +190,25 @@ export function definePostQueries(
       resolve: async (_root, args, { db }) => {
         const id = parseId(args.id);
         return id === undefined ? null : ((await readById(db, postEntity, id)) ?? null);
+      },
+    }),
+    postBySlug: t.field({
+      type: Post,
+      nullable: true,
+      scope: 'posts:read',
+      sql: {
+        kind: 'row',
+        entity: postEntity,
+        id: ({ slug }) => knownSlug(String(slug), limits.slug),
+        find: idOfSlug,
+      },
+      description:
+        'The post with this slug, or else the last post that had it, or null. Compare `slug` to redirect from a former slug.',
+      args: { slug: t.arg.string({ required: true, description: 'A slug or former slug of a post.' }) },
+      resolve: async (_root, args, { db }) => {
+        const slug = knownSlug(args.slug, limits.slug);
+        const [post] = slug === undefined ? [] : await db.query(POST_BY_SLUG, [slug]);
+        return post ?? null;
       },
     }),
     posts: rootList(t, {

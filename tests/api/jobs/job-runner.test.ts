@@ -148,6 +148,8 @@ describe('the job runner', () => {
     ).toEqual(
       createJobs(app.config)
         .map(({ name }) => name)
+        // It fills slugs and deletes nothing.
+        .filter((name) => name !== 'missing_slugs')
         .sort(),
     );
     expect(left).toEqual({

@@ -6,6 +6,7 @@ export interface Known {
   readonly keyIds: readonly string[];
   readonly cursors: readonly string[];
   readonly tags: readonly string[];
+  readonly slugs: readonly string[];
   readonly handles: readonly string[];
   readonly instants: readonly string[];
   /** The password of each caller that has a session. */

@@ -39,7 +39,7 @@ function randomId(random: Random, { userIds, postIds, commentIds, keyIds }: Know
 }
 
 function randomString(random: Random, known: Known, name: string): string {
-  const { cursors, tags, handles } = known;
+  const { cursors, tags, slugs, handles } = known;
   if (name === 'after' || name === 'before') {
     const cursor = random.pick([...cursors, 'none']);
     return weighted(random, [
@@ -50,6 +50,7 @@ function randomString(random: Random, known: Known, name: string): string {
     ]);
   }
   if (name.startsWith('tag')) return oneIn(random, 4) ? randomText(random) : random.pick([...tags, 'none']);
+  if (name === 'slug') return oneIn(random, 4) ? randomText(random) : random.pick(slugs);
   if (name === 'handle' && !oneIn(random, 4)) {
     const handle = random.pick(handles);
     return oneIn(random, 4) ? handle.toUpperCase() : handle;

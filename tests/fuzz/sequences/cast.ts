@@ -88,7 +88,17 @@ export async function makeCast(world: World): Promise<{ state: State; watcher: W
     ...great,
   });
   const state: State = {
-    ...{ users, posts: [], comments: [], keys, sessions, announced: [], changes: [], made: 0 },
+    ...{
+      users,
+      posts: [],
+      comments: [],
+      formerSlugs: {},
+      keys,
+      sessions,
+      announced: [],
+      changes: [],
+      made: 0,
+    },
     ...{ commentIds: [], credentials, stored: {}, announcedIn: [], buckets: {}, elapsedMs: 0 },
   };
   return { state, watcher: { key } };

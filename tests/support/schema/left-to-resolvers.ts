@@ -15,6 +15,7 @@ import { linesOf } from '../log-lines.ts';
 const REQUIRED: Readonly<Record<string, string>> = {
   id: JSON.stringify(newId()),
   ids: `["${newId()}"]`,
+  slug: '"a-slug"',
   handle: '"nobody"',
 };
 

@@ -38,6 +38,9 @@ function argumentText(draw: Draw, name: string, data: KnownData, strange: boolea
   if (name === 'after' || name === 'before')
     return strange ? '"nonsense"' : JSON.stringify(pick(draw, data.cursors));
   if (name === 'tag') return JSON.stringify(pick(draw, data.tags));
+  if (name === 'length') return strange ? '0' : String(1 + draw(100));
+  if (name === 'slug')
+    return JSON.stringify(strange ? 'No slug' : pick(draw, [...data.postIds, 'no-such-slug']));
   if (name === 'handle') return strange ? '"no handle"' : JSON.stringify(pick(draw, data.handles));
   if (name === 'createdAfter') return JSON.stringify(pick(draw, data.instants));
   if (name === 'id')
@@ -274,7 +277,7 @@ export function randomQueries(
 }
 
 /** What the payload of a mutation shows of a post without reading any further. */
-const PAYLOAD = ['id', 'title', 'body', 'commentCount', 'createdAt', '__typename'];
+const PAYLOAD = ['id', 'title', 'excerpt', 'body', 'commentCount', 'createdAt', '__typename'];
 
 /** Random mutations that are one statement, now and then with an argument that is rejected. */
 export function randomPosts(data: KnownData): fc.Arbitrary<RandomQuery> {

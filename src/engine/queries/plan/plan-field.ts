@@ -7,7 +7,7 @@ import {
   isObjectType,
   type SelectionSetNode,
 } from 'graphql';
-import { maxJsonBytes, maxPropertyBytes } from '../../core/field-options.ts';
+import { maxJsonBytes, maxPropertyBytes, valueNotesOf } from '../../core/field-options.ts';
 import { getRequiredScopes, permissionsOf } from '../../core/permissions.ts';
 import { collectFields, haveSameArguments } from '../../core/selection.ts';
 import type { Entity } from '../entity.ts';
@@ -33,16 +33,6 @@ export function getSqlMapping(field: GraphQLField<unknown, unknown>): SqlMapping
 export function isOfCaller(field: GraphQLField<unknown, unknown>): boolean {
   const mapping = getSqlMapping(field);
   return mapping?.kind === 'value' && mapping.ofCaller === true;
-}
-
-/** Plugins record the column that a field shows, or the columns that its resolver reads. */
-interface FieldNotes {
-  readonly pothosExposedField?: string;
-  readonly columns?: readonly string[];
-}
-
-export function notesOf(field: GraphQLField<unknown, unknown>): FieldNotes {
-  return field.extensions as FieldNotes;
 }
 
 function entityOf(mapping: SqlMapping): Entity<object> | undefined {
@@ -97,7 +87,7 @@ function planNodes(info: Planning, sets: readonly SelectionSetNode[]): ObjectPla
 
 export const rowProperties = (field: GraphQLField<unknown, unknown>): readonly string[] => [
   'id',
-  ...(notesOf(field).columns ?? []),
+  ...(valueNotesOf(field).columns ?? []),
 ];
 
 function planObject(
@@ -122,7 +112,7 @@ function planObject(
     info.recordFallback?.(`${type.name}.${field.name} ${reason}`);
 
   function planColumn(name: string, field: GraphQLField<unknown, unknown>): PlannedField | undefined {
-    const { pothosExposedField: property } = notesOf(field);
+    const { pothosExposedField: property } = valueNotesOf(field);
     if (property === undefined || !known.includes(property))
       return fallBack(field, 'has no column and no "sql"');
     if (permissionsOf(field).session === true) return fallBack(field, 'needs a session');
@@ -143,7 +133,7 @@ function planObject(
     if (known !== undefined) return { name, kind: 'mapped', plan: known };
     const planned = planField(info, field, fieldNodes);
     if (planned === undefined) return undefined;
-    for (const column of notesOf(field).columns ?? []) plan.columns.add(column);
+    for (const column of valueNotesOf(field).columns ?? []) plan.columns.add(column);
     plan.fieldPlans.set(name, planned);
     return { name, kind: 'mapped', plan: planned };
   }

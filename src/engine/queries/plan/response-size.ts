@@ -1,3 +1,4 @@
+import { valueNotesOf } from '../../core/field-options.ts';
 import { isToMany } from '../sql-mappings.ts';
 import { fromIds, type PlanArguments, type PlanSql } from './arguments.ts';
 import {
@@ -8,7 +9,6 @@ import {
   type ObjectPlan,
   type RootMember,
 } from './plan.ts';
-import { notesOf } from './plan-field.ts';
 import { CURSOR_JSON_BYTES } from './sql-fragments.ts';
 import {
   buildSql,
@@ -173,7 +173,7 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     if (!isLong(plan)) return undefined;
     if (mapping.kind === 'value') {
       // Values from another table are not measured, because measuring would read the table twice.
-      const { columns } = notesOf(plan.field);
+      const { columns } = valueNotesOf(plan.field);
       if (columns === undefined) return undefined;
       return `coalesce(octet_length(${valueSql(plan, mapping, parent ?? '', sql)}::text), 0)::bigint`;
     }

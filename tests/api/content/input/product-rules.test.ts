@@ -23,6 +23,8 @@ const OTHER: ContentLimits = {
     body: longer(CONTENT_LIMITS.post.body),
     tag: longer(CONTENT_LIMITS.post.tag),
     maxTags: CONTENT_LIMITS.post.maxTags + 1,
+    slug: longer(CONTENT_LIMITS.post.slug),
+    excerpt: longer(CONTENT_LIMITS.post.excerpt),
   },
   comment: { body: longer(CONTENT_LIMITS.comment.body) },
 };
@@ -95,6 +97,23 @@ const LIMITS: Readonly<Record<string, Limit>> = {
       'mutation ($value: String!) { createPost(title: $value, body: "B") { id } }',
       'mutation ($value: String!) { createPost(title: $value, body: "B") { author { id } } }',
       'mutation ($id: ID!, $value: String) { updatePost(id: $id, title: $value) { id } }',
+    ],
+  },
+  'post.slug': {
+    limit: OTHER.post.slug.max,
+    stated: ['Post.slug', 'Mutation.createPost(slug:)', 'Mutation.updatePost(slug:)'],
+    argument: 'slug',
+    ofLength: text,
+    operations: ['mutation ($id: ID!, $value: String) { updatePost(id: $id, slug: $value) { id } }'],
+  },
+  'post.excerpt': {
+    limit: OTHER.post.excerpt.max,
+    stated: ['Post.excerpt(length:)'],
+    argument: 'length',
+    ofLength: (length) => length,
+    operations: [
+      'query ($value: Int) { posts(limit: 1) { excerpt(length: $value) } }',
+      'mutation ($value: Int) { createPost(title: "T", body: "B") { excerpt(length: $value) } }',
     ],
   },
   'post.body': {
