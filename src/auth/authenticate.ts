@@ -74,7 +74,7 @@ export interface CredentialCheck {
 /**
  * A cached session that may have been revoked or expired since. Before it is verified, no operation changes
  * anything and no response is sent. The statement that reads the response verifies the session, or else a
- * look-up does (decisions/0035-provisional-sessions.md).
+ * look-up does (decisions/0035-unverified-sessions.md).
  */
 export class UnverifiedSession {
   readonly check: CredentialCheck;

@@ -60,7 +60,7 @@ interface Found {
   readonly deleted: boolean;
 }
 
-/** Locks the account before its dependent rows (decisions/0014-order-of-locks.md). */
+/** Locks the account before its dependent rows (decisions/0014-lock-ordering.md). */
 const FIND_TO_CHANGE = statement<Found>(
   'account_to_change',
   `SELECT id, deleted_at IS NOT NULL AS "deleted" FROM users WHERE email_key = $1 FOR NO KEY UPDATE`,

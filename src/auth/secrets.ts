@@ -198,7 +198,7 @@ export function createCredentialCache<T>(clock: Clock) {
   };
 }
 
-/** Reads wait in the owner's queue and are charged to the owner (decisions/0016-shares.md). */
+/** Reads wait in the owner's queue and are charged to the owner (decisions/0016-fair-scheduling.md). */
 export const readConnectionFor = (
   database: Pick<Database, 'cancellable'>,
   owner: string | undefined,
@@ -208,7 +208,7 @@ export type LookUpDatabase = Queryable & Pick<Database, 'cancellable'>;
 
 const MAX_CACHED_ACCOUNTS = 10_000;
 /**
- * Look-ups of unknown secrets share one owner, and so one slot on the database (decisions/0016-shares.md).
+ * Look-ups of unknown secrets share one owner, and so one slot on the database (decisions/0016-fair-scheduling.md).
  */
 const UNKNOWN_OWNER = 'unknown credentials';
 

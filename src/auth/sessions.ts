@@ -97,7 +97,7 @@ const LOCK_SESSION = statement<HeldSession>(
 /**
  * Locks a session against revocation until the transaction completes. A transaction that revokes the session
  * then finds the credentials issued with it. The lock follows the account's lock
- * (decisions/0014-order-of-locks.md).
+ * (decisions/0014-lock-ordering.md).
  * @returns undefined if the session is revoked or expired
  * @throws {DatabaseError}
  */

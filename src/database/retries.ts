@@ -12,7 +12,7 @@ export const RETRY = Symbol('retry');
 export const isAborted = (kind: DatabaseErrorKind | undefined): boolean =>
   kind === 'conflict' || kind === 'locked';
 
-/** Retries work that the database aborts because of other transactions (decisions/0014-order-of-locks.md). */
+/** Retries work that the database aborts because of other transactions (decisions/0014-lock-ordering.md). */
 export class Retries {
   readonly #endMs: number;
   #conflicts = 0;

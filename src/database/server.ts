@@ -91,7 +91,7 @@ const APPLICATION_NAME = 'content-graph-api';
 const IDLE_IN_TRANSACTION_MS = 30_000;
 /**
  * After the longest wait for a lock, the request's transaction restarts without any lock
- * (decisions/0014-order-of-locks.md).
+ * (decisions/0014-lock-ordering.md).
  */
 const LOCK_LIMIT_MS = 300;
 /**

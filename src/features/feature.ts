@@ -19,7 +19,7 @@ import type { ContentLimits } from '../schema/content-limits.ts';
 import type { UserTypes } from '../schema/user/type.ts';
 
 /**
- * A part of the service that the core does not know (decisions/0033-seams.md). The server, the schema and the
+ * A part of the service that the core does not know (decisions/0033-feature-registration.md). The server, the schema and the
  * command line each load only their part of a feature.
  */
 export interface Feature {

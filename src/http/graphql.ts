@@ -76,7 +76,7 @@ const operationAttributes = ({ kind, name }: PreparedOperation): Attributes => (
 });
 
 /**
- * An open stream retains the returned object, but not the request (decisions/0009-nothing-outlives-its-request.md).
+ * An open stream retains the returned object, but not the request (decisions/0009-request-object-lifetime.md).
  */
 export function senderOf(admitted: AdmittedRequest): OperationRequest {
   const { requestId, caller, clientAddress, credentials, mediaType, streamType } = admitted;

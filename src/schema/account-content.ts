@@ -36,7 +36,7 @@ const OWN_POSTS = statement<Target>(
      WHERE author_id = $1 ORDER BY created_at, id LIMIT $2) AS next
    WHERE before <= ${MAX_CASCADED}`,
 );
-/** Mutations lock posts in the order of their ids, too (docs/decisions/0014-order-of-locks.md). */
+/** Mutations lock posts in the order of their ids, too (docs/decisions/0014-lock-ordering.md). */
 const lockPosts = (name: string, strength: string) =>
   statement<never>(name, `SELECT FROM posts WHERE id = ANY($1::uuid[]) ORDER BY id FOR ${strength}`);
 const TO_CHANGE = lockPosts('account_lock_posts', 'NO KEY UPDATE');

@@ -15,7 +15,7 @@ export interface PreparationContext {
 
 /**
  * Runs before the unit of work of a mutation begins, because a unit of work waits for nothing but the database
- * (decisions/0014-order-of-locks.md). The field's resolver gets the result from `preparedOf`.
+ * (decisions/0014-lock-ordering.md). The field's resolver gets the result from `preparedOf`.
  */
 export type Prepare = (args: Record<string, unknown>, context: PreparationContext) => Promise<unknown>;
 

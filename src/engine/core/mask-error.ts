@@ -45,7 +45,7 @@ export function isPublicCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && code in ERRORS;
 }
 
-/** If the queue is full, the owner with most entries is rejected (decisions/0016-shares.md). */
+/** If the queue is full, the owner with most entries is rejected (decisions/0016-fair-scheduling.md). */
 function toQueueError({ reason }: QueueFullError): ApiError {
   if (reason === 'cancelled')
     return new ApiError('TIMEOUT', 'The operation timed out while it waited for a slot. Try again later.');

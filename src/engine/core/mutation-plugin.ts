@@ -56,7 +56,7 @@ function namedRows(info: Info): NamedRow[] {
 
 /**
  * Locks the rows that the root fields name, before the first field runs. Rows are locked in the order of the ids, not
- * of the document, so that two operations never deadlock (decisions/0014-order-of-locks.md). The locks precede all
+ * of the document, so that two operations never deadlock (decisions/0014-lock-ordering.md). The locks precede all
  * writes, so that the events of a row are in the order of its changes. A single root field takes its only lock itself.
  */
 async function takeRowLocks(work: UnitOfWork, info: Info, context: Context): Promise<void> {

@@ -8,7 +8,7 @@ import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../../platf
  * may still find 4 from a slower transaction. The order is therefore (transaction id, number), and readers stop at
  * the oldest running transaction. No event can appear later before a position that readers have passed. Transaction
  * ids belong to one server, so events from a dump of another server are in an earlier log epoch
- * (docs/decisions/0029-positions.md).
+ * (docs/decisions/0029-event-ids.md).
  */
 export interface LogPosition {
   readonly logEpoch: number;

@@ -45,7 +45,7 @@ const inputError = (error: unknown): unknown =>
 
 /**
  * Opens the unit of work of an admin who has entered their password, with their account locked and checked.
- * The lock precedes other locks (decisions/0014-order-of-locks.md), and an operation locks at most one
+ * The lock precedes other locks (decisions/0014-lock-ordering.md), and an operation locks at most one
  * further account.
  * @throws FORBIDDEN, UNAUTHENTICATED, or an error about the password
  */

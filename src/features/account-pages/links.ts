@@ -107,7 +107,7 @@ export const linkExportSections: readonly ExportSection[] = [
 export class LinkError extends OperatorError {}
 
 /**
- * The transaction has locked the account (decisions/0014-order-of-locks.md). The audit log gets `action`.
+ * The transaction has locked the account (decisions/0014-lock-ordering.md). The audit log gets `action`.
  * @throws {LinkError} if the account is disabled
  * @throws {DatabaseError}
  */

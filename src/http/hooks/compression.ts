@@ -25,7 +25,7 @@ interface Preferred {
 
 /**
  * The preferred coding comes first. br costs less up to about 16 KiB, and zstd saves more beyond
- * (decisions/0026-compressed-responses.md).
+ * (decisions/0026-response-compression.md).
  */
 const SMALL: readonly Encoding[] = ['br', 'zstd', 'gzip'];
 const LARGE: readonly Encoding[] = ['zstd', 'br', 'gzip'];
@@ -76,7 +76,7 @@ const COMPRESSIBLE =
   /^(?:text\/(?!event-stream)|application\/(?:json|[\w.-]+\+json|javascript)\b|image\/svg)/;
 
 const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT, ZSTD_c_compressionLevel } = constants;
-/** Higher levels save a twentieth more for up to twice the CPU (decisions/0026-compressed-responses.md). */
+/** Higher levels save a twentieth more for up to twice the CPU (decisions/0026-response-compression.md). */
 const QUICK = { br: 1, zstd: 3, gzip: 1 };
 /** Files are compressed only once, so higher levels pay. */
 const THOROUGH = { br: 5, zstd: 9, gzip: 6 };

@@ -142,7 +142,7 @@ function tooMuch(): ApiError {
 }
 
 /**
- * A request waits for a time slice of the event loop before its body is parsed (decisions/0016-shares.md). The stage
+ * A request waits for a time slice of the event loop before its body is parsed (decisions/0016-fair-scheduling.md). The stage
  * runs after the rate limit, when the owner is known, and then charges the owner for the body.
  */
 export function useFairScheduling(): ServicePlugin {

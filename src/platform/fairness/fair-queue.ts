@@ -98,7 +98,7 @@ const PRIORITY_USE_MS = 150;
 const DEFAULT_MAX_PRIORITY_WAIT_MS = 2_000;
 
 /**
- * The queue for a shared resource (docs/decisions/0016-shares.md). A free slot is taken immediately.
+ * The queue for a shared resource (docs/decisions/0016-fair-scheduling.md). A free slot is taken immediately.
  * Otherwise the next slot goes to the owner with the least usage in the last seconds. If the queue is full,
  * the last entry of the owner with the most entries is rejected. An owner is an account or, without
  * credentials, an IP address. Internal work has the owner undefined. A released slot may hand over a value,

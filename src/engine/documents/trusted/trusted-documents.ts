@@ -23,7 +23,7 @@ export interface TrustedDocumentsOptions {
 
 /**
  * Look-ups for all clients share one owner's database slots, because every client can invent ids
- * (decisions/0016-shares.md).
+ * (decisions/0016-fair-scheduling.md).
  */
 const LOOK_UPS = 'published documents';
 
