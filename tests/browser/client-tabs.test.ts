@@ -96,6 +96,25 @@ describe('Tabs with the client', () => {
     await expectOpenStreams(server, 1);
   });
 
+  it('lose nothing when their processes are stopped and continued', async () => {
+    const { server, key, open, processes } = await startClientTabs();
+    const tabs = await open(3);
+    await createPosts(server, key, ['one']);
+    await expectTitles(tabs, 'one');
+    const stopped = await processes();
+    expect(stopped.length).toBeGreaterThan(0);
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    try {
+      await createPosts(server, key, ['two', 'three']);
+    } finally {
+      for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    }
+    await createPosts(server, key, ['four']);
+    await expectTitles(tabs, 'one', 'two', 'three', 'four');
+    await expectNothingMissed(tabs);
+    await expectOpenStreams(server, 1);
+  });
+
   it('close the stream while all of them are frozen, and resume', async () => {
     const { server, key, open } = await startClientTabs();
     const tabs = await open(2);

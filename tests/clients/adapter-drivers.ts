@@ -1,15 +1,18 @@
 import { ApolloClient, gql as apolloGql, InMemoryCache } from '@apollo/client';
 import { Client as UrqlClient } from '@urql/core';
+import { EventSource } from 'eventsource';
 import { parse } from 'graphql';
 import type { RequestParameters } from 'relay-runtime';
 import { contentGraphLink } from '../../packages/client/src/adapters/apollo.ts';
+import { followByEventSource } from '../../packages/client/src/adapters/event-source.ts';
 import {
   createFollowConfig,
   createIntentConfig,
   createRelayNetwork,
 } from '../../packages/client/src/adapters/relay.ts';
 import { contentGraphExchange } from '../../packages/client/src/adapters/urql.ts';
-import type { Client, Intent } from '../../packages/client/src/index.ts';
+import type { Client, Subscription } from '../../packages/client/src/index.ts';
+import { json, type StubReply } from '../support/client/service-stub.ts';
 
 /** The documents of a driver. Their fields have the names `titles`, `create` and `tick`. */
 export interface Documents {
@@ -19,7 +22,7 @@ export interface Documents {
 }
 
 /** For the stub, which returns scalars. */
-const STUB: Documents = {
+export const STUB: Documents = {
   query: 'query Titles { titles }',
   mutation: 'mutation Create($title: String!) { create(title: $title) }',
   subscription: 'subscription Ticks { tick }',
@@ -39,36 +42,65 @@ export type Arrival = number | string;
 export interface Driver {
   /** Resolves to `titles`, or rejects. */
   query(): Promise<unknown>;
-  /** Resolves to `create`, or rejects. */
-  mutate(title: string, intent: Intent): Promise<unknown>;
+  /** Resolves to `create`, or rejects. `name` is the name of the intent. */
+  mutate(title: string, name: string): Promise<unknown>;
   /** Follows the stream after an event id. @returns a function that leaves it */
   follow(after: string | undefined, onArrival: (arrival: Arrival) => void): () => void;
+  /** What the stub replies to before the first connection of the stream. */
+  readonly beforeStream?: readonly StubReply[];
+  /** What the stub replies to before each connection of the stream. */
+  readonly beforeConnection?: readonly StubReply[];
 }
 
-interface Tick {
+export type CreateDriver = (client: Client, documents?: Documents) => Driver;
+
+export interface Tick {
   /** A post of the service, or a number of the stub. */
   readonly tick: number | { readonly title: string };
 }
 
-const arrivalOf = ({ tick }: Tick): Arrival => (typeof tick === 'object' ? tick.title : tick);
+export const arrivalOf = ({ tick }: Tick): Arrival => (typeof tick === 'object' ? tick.title : tick);
 
 const codeOf = (extensions: object | undefined): string =>
   String(extensions !== undefined && 'code' in extensions ? extensions.code : undefined);
 
+function followLoop(stream: Subscription<Tick>, onArrival: (arrival: Arrival) => void): () => void {
+  void (async () => {
+    for await (const event of stream)
+      onArrival(event.type === 'data' ? arrivalOf(event.data) : 'EVENT_HISTORY_EXPIRED');
+  })().catch((error: { code: string }) => onArrival(error.code));
+  return () => stream.close();
+}
+
 export function driveClient(client: Client, documents: Documents = STUB): Driver {
   return {
     query: async () => (await client.query<{ titles: unknown }, object>(documents.query, {})).data.titles,
-    mutate: async (title, intent) =>
-      (await client.mutate<{ create: unknown }, object>(documents.mutation, { title }, { intent })).data
-        .create,
-    follow(after, onArrival) {
-      const stream = client.subscribe<Tick, object>(documents.subscription, {}, { after });
-      void (async () => {
-        for await (const event of stream)
-          onArrival(event.type === 'data' ? arrivalOf(event.data) : 'EVENT_HISTORY_EXPIRED');
-      })().catch((error: { code: string }) => onArrival(error.code));
-      return () => stream.close();
+    async mutate(title, name) {
+      const options = { intent: client.intent(name) };
+      const variables = { title };
+      return (await client.mutate<{ create: unknown }, object>(documents.mutation, variables, options)).data
+        .create;
     },
+    follow: (after, onArrival) =>
+      followLoop(client.subscribe<Tick, object>(documents.subscription, {}, { after }), onArrival),
+  };
+}
+
+/** An `EventSource` has streams alone. A stream token precedes each connection. */
+export function driveEventSource(client: Client, documents: Documents = STUB): Driver {
+  return {
+    ...driveClient(client, documents),
+    beforeConnection: [json({ token: 'token' })],
+    follow: (after, onArrival) =>
+      followLoop(
+        followByEventSource<Tick, object>(
+          client,
+          documents.subscription,
+          {},
+          { by: 'token', after, EventSource },
+        ),
+        onArrival,
+      ),
   };
 }
 
@@ -80,9 +112,12 @@ export function driveUrql(client: Client, documents: Documents = STUB): Driver {
   };
   return {
     query: async () => unwrap(await urql.query<{ titles: unknown }>(documents.query, {}).toPromise()).titles,
-    mutate: async (title, intent) =>
-      unwrap(await urql.mutation<{ create: unknown }>(documents.mutation, { title }, { intent }).toPromise())
-        .create,
+    async mutate(title, name) {
+      const context = { intent: client.intent(name) };
+      const { mutation } = documents;
+      return unwrap(await urql.mutation<{ create: unknown }>(mutation, { title }, context).toPromise())
+        .create;
+    },
     follow(after, onArrival) {
       const { unsubscribe } = urql
         .subscription<Tick>(documents.subscription, {}, { after })
@@ -105,12 +140,12 @@ export function driveApollo(client: Client, documents: Documents = STUB): Driver
           fetchPolicy: 'network-only',
         })
       ).data?.titles,
-    mutate: async (title, intent) =>
+    mutate: async (title, name) =>
       (
         await apollo.mutate<{ create: unknown }>({
           mutation: apolloGql(documents.mutation),
           variables: { title },
-          context: { intent },
+          context: { intent: client.intent(name) },
         })
       ).data?.create,
     follow(after, onArrival) {
@@ -153,8 +188,10 @@ export function driveRelay(client: Client, documents: Documents = STUB): Driver 
   };
   return {
     query: async () => (await execute(documents.query, 'query', {}, {}))?.titles,
-    mutate: async (title, intent) =>
-      (await execute(documents.mutation, 'mutation', { title }, createIntentConfig(intent)))?.create,
+    async mutate(title, name) {
+      const config = createIntentConfig(client.intent(name));
+      return (await execute(documents.mutation, 'mutation', { title }, config))?.create;
+    },
     follow(_after, onArrival) {
       const { unsubscribe } = network
         .execute(describe(documents.subscription, 'subscription'), {}, createFollowConfig('ticks'))

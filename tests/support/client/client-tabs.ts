@@ -156,5 +156,12 @@ export async function startClientTabs() {
       return tabs;
     },
     restart: () => startServer(dataDir, given),
+    /** The ids of the processes that run the pages. */
+    async processes(): Promise<number[]> {
+      const devtools = await context.browser()?.newBrowserCDPSession();
+      const { processInfo = [] } = (await devtools?.send('SystemInfo.getProcessInfo')) ?? {};
+      await devtools?.detach();
+      return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
+    },
   };
 }
