@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { blocksOf } from '../support/docs/markdown.ts';
+import { blocksOf, pathOf } from '../support/docs/markdown.ts';
 import { ROOT } from '../support/processes/process.ts';
 import { startService } from './live-service.ts';
 
@@ -148,6 +148,25 @@ describe('The packed client', () => {
     const script = (example?.text ?? '').replace('http://127.0.0.1:4000', service.origin);
     writeFileSync(join(folder, 'readme.mjs'), `process.env.KEY = '${service.key}';\n${script}`);
     expect(run(folder, process.execPath, 'readme.mjs')).toBe(example?.output);
+  });
+
+  it('has types for the page of its README', () => {
+    const page = join(folder, 'page');
+    mkdirSync(join(page, 'src'), { recursive: true });
+    const blocks = blocksOf(readFileSync(join(PACKAGE, 'README.md'), 'utf8'));
+    for (const block of blocks) {
+      const path = pathOf(block);
+      const text = block.text.replace('http://127.0.0.1:4000/graphql', join(ROOT, 'schema.graphql'));
+      if (path !== undefined) writeFileSync(join(page, path), text);
+    }
+    for (const library of ['@0no-co', '@gql.tada', 'gql.tada']) {
+      const link = join(folder, 'node_modules', library);
+      symlinkSync(join(INSTALLED, library), link);
+    }
+    run(page, process.execPath, join(INSTALLED, 'gql.tada/bin/cli.js'), 'generate-output');
+    // The folder of types has those of all adapters.
+    const tsc = join(INSTALLED, 'typescript/bin/tsc');
+    run(page, process.execPath, tsc, '--project', page, '--skipLibCheck');
   });
 
   it('is imported in Node without a page', () => {

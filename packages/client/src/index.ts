@@ -19,7 +19,14 @@ export {
 } from './errors.ts';
 export { createForwardedOptions, type ForwardedRequest, type ForwardingOptions } from './forwarding.ts';
 export type { Intent, IntentOptions } from './intents.ts';
-export { type Connection, type ItemChange, type ListPage, readConnection } from './live-list.ts';
+export {
+  type Connection,
+  compareNewestFirst,
+  compareOldestFirst,
+  type ItemChange,
+  type ListPage,
+  readConnection,
+} from './live-list.ts';
 export { type LiveList, type LiveQuery, type LiveQueryOptions, liveQuery } from './live-query.ts';
 export type { IntentStorage } from './platform.ts';
 export type { DocumentAstNode } from './print-document.ts';

@@ -25,6 +25,9 @@ export function compareNewestFirst(one: object, other: object): number {
   return first === second ? 0 : (first ?? '') < (second ?? '') ? 1 : -1;
 }
 
+/** Sorts by `createdAt`, then `id`, oldest first, as the service sorts the comments on a post. */
+export const compareOldestFirst = (one: object, other: object): number => compareNewestFirst(other, one);
+
 /**
  * Applies a change to the items of a list.
  * @param bound the last item that was read, if there are more: an item after it belongs to a later page
@@ -54,7 +57,11 @@ export interface Connection<Item> {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor?: string | null | undefined };
 }
 
-/** Reads the page of a connection that selects `nodes` and `pageInfo { hasNextPage endCursor }`. */
-export function readConnection<Item>({ nodes, pageInfo }: Connection<Item>): ListPage<Item> {
-  return { items: nodes, more: pageInfo.hasNextPage ? (pageInfo.endCursor ?? null) : null };
+/**
+ * Reads the page of a connection that selects `nodes` and `pageInfo { hasNextPage endCursor }`.
+ * @param connection null or undefined for an object that does not exist: its list is empty
+ */
+export function readConnection<Item>(connection: Connection<Item> | null | undefined): ListPage<Item> {
+  const { nodes = [], pageInfo } = connection ?? {};
+  return { items: nodes, more: pageInfo?.hasNextPage === true ? (pageInfo.endCursor ?? null) : null };
 }
