@@ -1,3 +1,4 @@
+import type { Client } from '../client.ts';
 import type { TypedNode } from '../documents.ts';
 import { ContentGraphError, type ServiceError } from '../errors.ts';
 import type { Intent } from '../intents.ts';
@@ -20,7 +21,7 @@ export interface ContentGraphContext {
 }
 
 /** Reads the context of an operation. */
-export function readContext(context: object): ContentGraphContext {
+function readContext(context: object): ContentGraphContext {
   const { showEventId, ...options }: ContentGraphContext = { ...context };
   return { ...options, showEventId: showEventId ?? options.onEventId !== undefined };
 }
@@ -31,9 +32,9 @@ export interface OperationExtensions {
 }
 
 /** Replaces a document by its id, if the library sends an id. */
-export function findDocument<Data, Variables>(
+function findDocument<Data, Variables>(
   document: TypedNode<Data, Variables>,
-  { persistedQuery }: OperationExtensions = {},
+  { persistedQuery }: OperationExtensions,
 ): TypedNode<Data, Variables> {
   const { kind, definitions, documentId, __meta__ } = document;
   if (persistedQuery?.sha256Hash !== undefined && persistedQuery.miss !== true)
@@ -55,12 +56,69 @@ const PERSISTED_QUERY_NOT_FOUND: ServiceError = {
 };
 
 /** @returns the errors of a response, or undefined if the service did not respond */
-export function findErrors(
+function findErrors(
   error: unknown,
-  { persistedQuery }: OperationExtensions = {},
+  { persistedQuery }: OperationExtensions,
 ): readonly ServiceError[] | undefined {
   if (!(error instanceof ContentGraphError) || error.errors.length === 0) return undefined;
   return error.code === 'DOCUMENT_NOT_FOUND' && persistedQuery !== undefined
     ? [PERSISTED_QUERY_NOT_FOUND]
     : error.errors;
+}
+
+/** An operation as a library passes it to a link or an exchange. */
+export interface LibraryOperation<Data, Variables> {
+  readonly kind: string;
+  readonly document: TypedNode<Data, Variables>;
+  readonly variables: Variables;
+  readonly context: object;
+  readonly extensions?: OperationExtensions | undefined;
+}
+
+/** A result as libraries take it. An empty list of errors would be an error to them. */
+export interface LibraryResult<Data> {
+  readonly data: Data | null;
+  readonly errors?: readonly ServiceError[];
+  readonly extensions: { readonly eventId?: string | undefined; readonly replayed?: boolean };
+}
+
+const createResult = <Data>(
+  data: Data | null,
+  errors: readonly ServiceError[] = [],
+  extensions: LibraryResult<Data>['extensions'] = {},
+): LibraryResult<Data> => ({ data, ...(errors.length > 0 && { errors }), extensions });
+
+/**
+ * Executes an operation, and passes its results to the library.
+ * @throws {ContentGraphError} if the service did not respond
+ */
+export async function executeOperation<Data, Variables>(
+  client: Client,
+  operation: LibraryOperation<Data, Variables>,
+  signal: AbortSignal,
+  next: (result: LibraryResult<Data>) => void,
+): Promise<void> {
+  const { kind, variables, context, extensions = {} } = operation;
+  const document = findDocument(operation.document, extensions);
+  const { after, onState, onRetry, intent, key, showEventId, onEventId } = readContext(context);
+  try {
+    if (kind === 'subscription') {
+      for await (const event of client.subscribe(document, variables, { after, onState, signal })) {
+        const { id: eventId } = event;
+        if (event.type === 'data') next(createResult(event.data, event.errors, { eventId }));
+        else next(createResult<Data>(null, [MISSED_EVENTS], { eventId }));
+      }
+      return;
+    }
+    const { data, errors, eventId, replayed } =
+      kind === 'mutation'
+        ? await client.mutate(document, variables, { signal, onRetry, intent, key })
+        : await client.query(document, variables, { signal, onRetry, showEventId, partial: true });
+    if (eventId !== undefined) onEventId?.(eventId);
+    next(createResult(data, errors, { eventId, replayed }));
+  } catch (error) {
+    const errors = findErrors(error, extensions);
+    if (errors === undefined) throw error;
+    next(createResult<Data>(null, errors));
+  }
 }

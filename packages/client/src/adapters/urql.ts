@@ -2,52 +2,9 @@ import type { Exchange, Operation, OperationResult } from '@urql/core';
 import { makeErrorResult, makeResult } from '@urql/core';
 import { filter, make, merge, mergeMap, pipe, type Source, takeUntil } from 'wonka';
 import type { Client } from '../client.ts';
-import type { ServiceError } from '../errors.ts';
-import { findDocument, findErrors, MISSED_EVENTS, readContext } from './operation-context.ts';
+import { executeOperation } from './operation-context.ts';
 
 export type { ContentGraphContext } from './operation-context.ts';
-
-/** An empty list would be an error to urql. */
-const formatErrors = (errors: readonly ServiceError[] = []) => (errors.length > 0 ? { errors } : {});
-
-async function execute(
-  client: Client,
-  operation: Operation,
-  signal: AbortSignal,
-  next: (result: OperationResult) => void,
-): Promise<void> {
-  const { kind, variables } = operation;
-  const query = findDocument(operation.query, operation.extensions);
-  const { after, onState, onRetry, intent, key, showEventId, onEventId } = readContext(operation.context);
-  if (kind === 'subscription') {
-    for await (const event of client.subscribe(query, variables, { after, onState, signal })) {
-      const extensions = { eventId: event.id };
-      next(
-        event.type === 'data'
-          ? makeResult(operation, {
-              data: event.data,
-              ...formatErrors(event.errors),
-              extensions,
-              hasNext: true,
-            })
-          : makeResult(operation, { data: null, errors: [MISSED_EVENTS], extensions, hasNext: true }),
-      );
-    }
-    return;
-  }
-  const { data, errors, eventId, replayed } =
-    kind === 'mutation'
-      ? await client.mutate(query, variables, { signal, onRetry, intent, key })
-      : await client.query(query, variables, { signal, onRetry, showEventId, partial: true });
-  if (eventId !== undefined) onEventId?.(eventId);
-  next(makeResult(operation, { data, ...formatErrors(errors), extensions: { eventId, replayed } }));
-}
-
-function createFailure(operation: Operation, error: unknown): OperationResult {
-  const errors = findErrors(error, operation.extensions);
-  if (errors !== undefined) return makeResult(operation, { data: null, errors });
-  return makeErrorResult(operation, error instanceof Error ? error : new Error(String(error)));
-}
 
 function createSource(client: Client, operation: Operation): Source<OperationResult> {
   return make<OperationResult>(({ next, complete }) => {
@@ -56,8 +13,13 @@ function createSource(client: Client, operation: Operation): Source<OperationRes
     const emit = (result: OperationResult) => {
       if (!signal.aborted) next(result);
     };
-    execute(client, operation, signal, emit)
-      .catch((error: unknown) => emit(createFailure(operation, error)))
+    const { kind, query: document, variables, context, extensions } = operation;
+    executeOperation(client, { kind, document, variables, context, extensions }, signal, (result) =>
+      emit(makeResult(operation, result)),
+    )
+      .catch((error: unknown) =>
+        emit(makeErrorResult(operation, error instanceof Error ? error : new Error(String(error)))),
+      )
       .finally(() => complete());
     return () => leaving.abort();
   });
