@@ -76,7 +76,7 @@ function partsOf(options: HttpOptions, trust: ProxyTrust, services: RequestServi
     authentication: {
       resolvers: options.credentials.resolvers,
       anonymous: anonymousCaller(config),
-      isSecure: trust.isSecure,
+      findTransportProblem: trust.findTransportProblem,
       metadataUrl: hasMetadata ? () => `${origin()}${RESOURCE_METADATA}` : undefined,
     },
     rateLimit: {
@@ -133,7 +133,7 @@ function pluginsOf(
   ];
 }
 
-function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
+function routesOf(options: HttpOptions, { findTransportProblem }: ProxyTrust): Route[] {
   const { config, database, log, metrics, demoKey, credentials, login, securityLog } = options;
   const { pipeline, rateLimiter, featureRoutes, origin, clock } = options;
   const handlers = {
@@ -156,7 +156,7 @@ function routesOf(options: HttpOptions, { isSecure }: ProxyTrust): Route[] {
     metrics: createMetricsHandler({
       metrics,
       token: config.metricsToken,
-      isSecure,
+      findTransportProblem,
       failure: rateLimiter.metricsTokens.failure,
       securityLog,
     }),

@@ -14,18 +14,18 @@ import { ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
 import {
   type CallerCredentials,
   isSessionAlone,
-  type LocatedRequest,
   NO_CREDENTIALS,
   type Route,
   type ScreenedRequest,
 } from '../exchange.ts';
 import type { ServicePlugin } from '../lifecycle.ts';
 import type { HttpRequest, RequestUrl } from '../message.ts';
+import type { ProxyTrust } from './proxy-trust.ts';
 
 export interface AuthenticationOptions {
   readonly resolvers: readonly Resolver[];
   readonly anonymous: Anonymous;
-  readonly isSecure: (request: HttpRequest, located: LocatedRequest) => boolean;
+  readonly findTransportProblem: ProxyTrust['findTransportProblem'];
   /** Clients find the issuer of access tokens at this URL (RFC 9728). Undefined if the service has no issuer. */
   readonly metadataUrl: (() => string) | undefined;
 }
@@ -45,8 +45,6 @@ const MISPLACED: Malformed = {
   malformed:
     'A stream token can only open its subscription. Send the token with GET, and no other parameters than lastEventId and heartbeat.',
 };
-const PLAIN_HTTP =
-  'Credentials are accepted over HTTPS only. Replace these credentials, because they may have been intercepted.';
 
 function keysUnavailable(cause: unknown): ApiError {
   return new ApiError(
@@ -67,7 +65,7 @@ function keysUnavailable(cause: unknown): ApiError {
 export function useAuthentication({
   resolvers,
   anonymous,
-  isSecure,
+  findTransportProblem,
   metadataUrl,
 }: AuthenticationOptions): ServicePlugin {
   async function identify(
@@ -116,8 +114,9 @@ export function useAuthentication({
         if (route.credentials === 'ignored') return NO_CREDENTIALS;
         if (screening !== undefined) return { ...NO_CREDENTIALS, error: screening };
         const extracted = extractFrom(request, url, route);
-        if ((extracted !== undefined || route.needsTls) && !isSecure(request, screened))
-          return { ...NO_CREDENTIALS, error: forbidden(PLAIN_HTTP) };
+        const needsTls = extracted !== undefined || route.needsTls;
+        const problem = needsTls ? findTransportProblem(request, screened) : undefined;
+        if (problem !== undefined) return { ...NO_CREDENTIALS, error: forbidden(problem) };
         try {
           return await identify(effective(extracted, request, route), screened);
         } catch (error) {

@@ -15,6 +15,12 @@ import type { HttpRequest } from '../message.ts';
 /** Subdomains may belong to others, so HSTS does not include them (RFC 6797). */
 const HSTS = 'max-age=31536000';
 
+const PLAIN_HTTP =
+  'Credentials are accepted over HTTPS only. Replace these credentials, because they may have been intercepted.';
+const FROM_UNTRUSTED_PEER = `${PLAIN_HTTP} (Operator: if a proxy forwarded the request, add its IP address to TRUST_PROXY.)`;
+const NO_PROTOCOL =
+  'Credentials are accepted over HTTPS only, and the forwarded request does not say how it was received. (Operator: configure the proxy or the rendering server to send X-Forwarded-Proto.)';
+
 /** Proxies write these headers (RFC 7239 and its predecessors). */
 const isForwarding = (name: string) =>
   name.startsWith('x-forwarded') || name === 'forwarded' || name === 'x-real-ip';
@@ -67,10 +73,14 @@ export function createProxyTrust(
     /**
      * In production, a trusted proxy must report TLS, or the request must never have left this machine (contract:
      * transport security). A forwarded request came from elsewhere, regardless of the forwarder.
+     * @returns why credentials are rejected, or undefined
      */
-    isSecure({ headers }: HttpRequest, { peerAddress, forwarded }: LocatedRequest): boolean {
-      if (environment !== 'production') return true;
-      return forwarded ? isTrustedProxy(peerAddress) && saysTls(headers) : isLoopbackHost(peerAddress);
+    findTransportProblem({ headers }: HttpRequest, { peerAddress, forwarded }: LocatedRequest) {
+      if (environment !== 'production') return undefined;
+      if (!forwarded) return isLoopbackHost(peerAddress) ? undefined : PLAIN_HTTP;
+      if (!isTrustedProxy(peerAddress)) return FROM_UNTRUSTED_PEER;
+      if (saysTls(headers)) return undefined;
+      return headers.get('x-forwarded-proto') ? PLAIN_HTTP : NO_PROTOCOL;
     },
   };
 }

@@ -7,6 +7,7 @@ import { type ApiError, forbidden, unauthenticated } from '../../platform/errors
 import { attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
 import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics/metrics.ts';
 import type { LocatedRequest, RouteHandler } from '../exchange.ts';
+import type { ProxyTrust } from '../hooks/proxy-trust.ts';
 import { isLocalVisit } from '../local-request.ts';
 import { type HttpRequest, HttpResponse } from '../message.ts';
 import { type BucketPolicy, memoryBuckets } from '../rate-limit/bucket-store.ts';
@@ -43,7 +44,7 @@ export function createThrottledText(
 interface MetricsRouteOptions {
   readonly metrics: Metrics;
   readonly token: string | undefined;
-  readonly isSecure: (request: HttpRequest, located: LocatedRequest) => boolean;
+  readonly findTransportProblem: ProxyTrust['findTransportProblem'];
   readonly failure: FailureCounter['failure'];
   readonly securityLog: SecurityLog;
 }
@@ -65,7 +66,7 @@ function hasToken(request: HttpRequest, token: string | undefined): boolean {
 export function createMetricsHandler({
   metrics: { registry },
   token,
-  isSecure,
+  findTransportProblem,
   failure,
   securityLog,
 }: MetricsRouteOptions): RouteHandler {
@@ -84,10 +85,8 @@ export function createMetricsHandler({
       return forbidden(
         'Metrics are available only on the machine of the service, at http://localhost or 127.0.0.1. (Operator: set METRICS_TOKEN.)',
       );
-    if (request.headers.has('authorization') && !isSecure(request, located))
-      return forbidden(
-        'The token is accepted over HTTPS only. Replace the token, because it may have been intercepted.',
-      );
+    const problem = request.headers.has('authorization') ? findTransportProblem(request, located) : undefined;
+    if (problem !== undefined) return forbidden(problem);
     if (hasToken(request, token)) return undefined;
     if (request.headers.has('authorization')) {
       await failure(formatIpOwner(located.clientAddress));

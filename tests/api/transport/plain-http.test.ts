@@ -27,11 +27,15 @@ function from(peer: string, path: string, headers: Record<string, string> = {}, 
   return app.app.fetch(request, { peerAddress: peer });
 }
 const VIEWER = `/graphql?query=${encodeURIComponent('{ viewer { id } }')}`;
+/** The message names the header that the proxy does not send, and does not claim that anybody could read along. */
+const UNSAID = /^(?!.*intercepted).*X-Forwarded-Proto/;
 const TLS = { 'x-forwarded-proto': 'https', 'x-forwarded-for': CLIENT };
 
-async function rejected(response: Response): Promise<void> {
+async function rejected(response: Response, reason = /intercepted/): Promise<void> {
   expect(response.status).toBe(403);
-  expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
+  expect(await response.json()).toMatchObject({
+    errors: [{ message: expect.stringMatching(reason), extensions: { code: 'FORBIDDEN' } }],
+  });
 }
 
 describe('credentials over plain HTTP in production', () => {
@@ -64,9 +68,13 @@ describe('credentials over plain HTTP in production', () => {
     const { key } = await app.account();
     const authorization = `Bearer ${key}`;
     await rejected(await from(CLIENT, VIEWER, { ...TLS, authorization }));
-    for (const proto of ['http', 'https, http', ''])
+    for (const proto of ['http', 'https, http'])
       await rejected(await from(PROXY, VIEWER, { ...TLS, 'x-forwarded-proto': proto, authorization }));
-    await rejected(await from(PROXY, VIEWER, { 'x-forwarded-for': CLIENT, authorization }));
+    for (const fields of [{ 'x-forwarded-proto': '' }, {}])
+      await rejected(
+        await from(PROXY, VIEWER, { 'x-forwarded-for': CLIENT, ...fields, authorization }),
+        UNSAID,
+      );
   });
 
   it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])(
@@ -150,12 +158,12 @@ describe('a request that a proxy on this machine passes on', () => {
 
   it.each(FORWARDED)('is not local without TRUST_PROXY: %s', async (_name, headers) => {
     const { key, cookie, email } = await visitor(forgetful);
-    await rejected(await ask(forgetful, '/login', headers, { email, password: PASSWORD }));
-    await rejected(await ask(forgetful, VIEWER, { ...headers, authorization: `Bearer ${key}` }));
-    await rejected(await ask(forgetful, VIEWER, { ...headers, cookie }));
-    await rejected(
-      await ask(forgetful, '/metrics', { ...headers, authorization: `Bearer ${METRICS_TOKEN}` }),
-    );
+    const fails = async (path: string, fields: Record<string, string>, body?: unknown) =>
+      rejected(await ask(forgetful, path, { ...headers, ...fields }, body), /intercepted.*TRUST_PROXY/);
+    await fails('/login', {}, { email, password: PASSWORD });
+    await fails(VIEWER, { authorization: `Bearer ${key}` });
+    await fails(VIEWER, { cookie });
+    await fails('/metrics', { authorization: `Bearer ${METRICS_TOKEN}` });
     expect((await ask(forgetful, '/metrics', headers)).status).toBe(401);
   });
 
@@ -170,8 +178,8 @@ describe('a request that a proxy on this machine passes on', () => {
   it('is not local with TRUST_PROXY either, and over TLS where the proxy says so', async () => {
     const { key } = await app.account();
     const authorization = `Bearer ${key}`;
-    await rejected(await from(PROXY, VIEWER, { forwarded: 'for=127.0.0.1', authorization }));
-    await rejected(await from(PROXY, VIEWER, { 'x-forwarded-for': '127.0.0.1', authorization }));
+    await rejected(await from(PROXY, VIEWER, { forwarded: 'for=127.0.0.1', authorization }), UNSAID);
+    await rejected(await from(PROXY, VIEWER, { 'x-forwarded-for': '127.0.0.1', authorization }), UNSAID);
     expect((await from(PROXY, VIEWER, { 'x-forwarded-proto': 'https', authorization })).status).toBe(200);
   });
 });
