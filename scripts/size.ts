@@ -9,7 +9,7 @@ import { Command } from 'commander';
 import { countLines } from './count-lines.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const CODE = /\.(?:[cm]?[jt]sx?|css|sql|prisma|sh)$/;
+const CODE = /\.(?:[cm]?[jt]sx?|css|svelte|sql|prisma|sh)$/;
 /** Files that a command of package.json writes. */
 const GENERATED = /(?:^|\/)(?:generated|released)\//;
 const TOP_LEVEL = ['src', 'tests', 'bench', 'scripts', 'examples', 'prisma', 'packages', 'deploy'];

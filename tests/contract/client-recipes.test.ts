@@ -20,6 +20,7 @@ const PAGES = [
   ['docs/clients/urql.md', 3],
   ['docs/trusted-documents.md', 6],
   ['docs/oauth-in-a-page.md', 3],
+  ['docs/server-side-rendering.md', 3],
 ] as const;
 
 describe.each(PAGES)('%s', (page, files) => {

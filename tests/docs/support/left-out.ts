@@ -31,4 +31,9 @@ export const LEFT_OUT: readonly LeftOut[] = [
 ];
 
 /** Pages with a test of their own. */
-export const OWN_TEST: readonly string[] = ['docs/clients/tanstack.md', 'docs/web-page.md', ...findGuides()];
+export const OWN_TEST: readonly string[] = [
+  'docs/clients/tanstack.md',
+  'docs/server-side-rendering.md',
+  'docs/web-page.md',
+  ...findGuides(),
+];

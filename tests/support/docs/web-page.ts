@@ -80,7 +80,7 @@ export function createWebPage(): WebPage {
   const project = join(home, 'content-graph-api');
   mkdirSync(project);
   cpSync(join(ROOT, 'schema.graphql'), join(project, 'schema.graphql'));
-  const examples = { recursive: true, filter: (path: string) => !/examples\/(clients|web)/.test(path) };
+  const examples = { recursive: true, filter: (path: string) => !/examples\/(clients|ssr|web)/.test(path) };
   cpSync(join(ROOT, 'examples'), join(project, 'examples'), examples);
   const steps = new Set(['2. Create the page', '3. Call the API', '4. Show it']);
   follow(
