@@ -44,8 +44,8 @@ function isBuilt(): boolean {
     cwd: EXAMPLE,
     exclude: ['**/graphql-env.d.ts'],
   }).map((file) => join(EXAMPLE, file));
-  const shared = globSync(['schema.graphql', 'examples/*.ts', 'examples/live/*.ts'], { cwd: ROOT }).map(
-    (file) => join(ROOT, file),
+  const shared = globSync(['schema.graphql', 'packages/client/src/*.ts'], { cwd: ROOT }).map((file) =>
+    join(ROOT, file),
   );
   return Math.max(...[...own, ...shared].map(writtenMs)) < writtenMs(BUILT);
 }

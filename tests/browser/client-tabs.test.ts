@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ClientTab, startClientTabs } from '../support/client/client-tabs.ts';
-import { createPosts, expectOpenStreams } from '../support/processes/live-tabs.ts';
+import { createPosts, expectOpenStreams } from '../support/processes/posts.ts';
+import { admin } from '../support/processes/server.ts';
 
 async function expectTitles(tabs: readonly ClientTab[], ...titles: string[]): Promise<void> {
   for (const tab of tabs) await expect.poll(tab.titles).toEqual(titles);
@@ -113,6 +114,51 @@ describe('Tabs with the client', () => {
     await expectTitles(tabs, 'one', 'two', 'three', 'four');
     await expectNothingMissed(tabs);
     await expectOpenStreams(server, 1);
+  });
+
+  it('show edits and deletions in the pages that they read, also after missed events', async () => {
+    const { server, key, dataDir, open } = await startClientTabs();
+    await createPosts(
+      server,
+      key,
+      Array.from({ length: 8 }, (_, index) => `post ${index}`),
+    );
+    const [first] = await open(1, { first: 3 });
+    const [second] = await open(1, { first: 3 });
+    if (first === undefined || second === undefined) throw new Error('There are no tabs.');
+    await first.more();
+    await expectTitles([first], 'post 2', 'post 3', 'post 4', 'post 5', 'post 6', 'post 7');
+    const { data } = await server.gql('{ posts(limit: 8) { id title } }', { key });
+    const { posts } = data as { readonly posts: readonly { readonly id: string; readonly title: string }[] };
+    const change = async (text: string, title: string) => {
+      const variables = { id: posts.find((post) => post.title === title)?.id };
+      expect(
+        (await server.gql(`mutation ($id: ID!) { ${text} }`, { key, variables })).errors,
+      ).toBeUndefined();
+    };
+    await change('updatePost(id: $id, title: "edited") { id }', 'post 7');
+    await change('updatePost(id: $id, title: "edited too") { id }', 'post 2');
+    await change('deletePost(id: $id)', 'post 5');
+    await expectTitles([first], 'edited too', 'post 3', 'post 4', 'post 6', 'edited');
+    await expectTitles([second], 'post 6', 'edited');
+    // The lists are read again, at least as far as before.
+    await admin(['event-log', 'reset'], dataDir);
+    await change('deletePost(id: $id)', 'post 6');
+    await createPosts(server, key, ['new']);
+    for (const { states } of [first, second]) await expect.poll(states).toContain('missedEvents');
+    const left = ['edited too', 'post 3', 'post 4', 'edited', 'new'];
+    await expect.poll(first.titles).toEqual(expect.arrayContaining(left));
+    await expect.poll(second.titles).toEqual(expect.arrayContaining(left.slice(3)));
+    for (const { more } of [first, second, second]) await more();
+    await expectTitles([first, second], 'post 0', 'post 1', ...left);
+  });
+
+  it('share no stream with tabs of another account', async () => {
+    const { server, key, open } = await startClientTabs();
+    const tabs = [...(await open(2, { identity: 'ada' })), ...(await open(2, { identity: 'grace' }))];
+    await expectOpenStreams(server, 2);
+    await createPosts(server, key, ['one']);
+    await expectTitles(tabs, 'one');
   });
 
   it('close the stream while all of them are frozen, and resume', async () => {

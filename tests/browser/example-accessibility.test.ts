@@ -4,7 +4,7 @@ import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { movePointerAway, signIn, startExample, waitUntilLive } from '../support/processes/example.ts';
-import { createPosts } from '../support/processes/live-tabs.ts';
+import { createPosts } from '../support/processes/posts.ts';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 /** A window of 1280 pixels at a zoom of 400 % (WCAG 2.2, success criterion 1.4.10). */

@@ -9,7 +9,7 @@ import {
   titlesOf,
   waitUntilLive,
 } from '../support/processes/example.ts';
-import { createPosts, expectOpenStreams } from '../support/processes/live-tabs.ts';
+import { createPosts, expectOpenStreams } from '../support/processes/posts.ts';
 
 const topOf = (page: Page, count: number) => async () => (await titlesOf(page)).slice(0, count);
 

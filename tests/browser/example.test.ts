@@ -7,7 +7,7 @@ import {
   titlesOf,
   waitUntilLive,
 } from '../support/processes/example.ts';
-import { createPosts } from '../support/processes/live-tabs.ts';
+import { createPosts } from '../support/processes/posts.ts';
 
 const ORIGINS: readonly PageOrigin[] = ['own', 'other'];
 

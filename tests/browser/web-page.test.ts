@@ -6,7 +6,7 @@ import { freePort, freePorts } from '../../scripts/cluster/processes.ts';
 import { blockOf, createWebPage, nginxOf, type WebPage, withPorts } from '../support/docs/web-page.ts';
 import { startNginx } from '../support/nginx.ts';
 import { openBrowser } from '../support/processes/browser.ts';
-import { createPosts } from '../support/processes/live-tabs.ts';
+import { createPosts } from '../support/processes/posts.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { picture } from '../support/processes/picture.ts';
 import { runScript } from '../support/processes/process.ts';
@@ -198,7 +198,7 @@ describe('docs/web-page.md', () => {
 
     const rejected = await web.startVite(port, { VITE_API_URL: `http://localhost:${api}` });
     const page = await (await browse(`http://localhost:${port}`, `http://localhost:${api}`))();
-    await expect.poll(() => problem(page)).toContain('Failed to fetch');
+    await expect.poll(() => problem(page)).toContain('The connection to the service failed.');
     const logged = withPorts(blockOf('If it does not work', '', /another origin/), api, port).trim();
     await expect.poll(() => server.stdout).toContain(logged);
     rejected.kill('SIGTERM');

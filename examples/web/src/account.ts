@@ -1,10 +1,12 @@
-import { createLoader } from './api/loader.ts';
-import { RequestFailed } from './api/problem.ts';
-import { logOut, type User, whoAmI } from './api/session.ts';
+import type { CallOptions, SessionUser } from 'content-graph-client';
+import { session } from './api/client.ts';
+import { errorOf, type Failure } from './api/failure.ts';
+
+type Cause = 'start' | 'here' | 'elsewhere' | 'ended';
 
 export interface AccountOptions {
-  /** Called when somebody else is signed in than before, or nobody. */
-  readonly onChange: (user: User | null, cause: 'start' | 'here' | 'elsewhere' | 'ended') => void;
+  /** Called when another account is signed in than before, or none. */
+  readonly onChange: (user: SessionUser | null, cause: Cause) => void;
   readonly update: () => void;
 }
 
@@ -14,42 +16,39 @@ export interface AccountOptions {
  */
 export function watchAccount({ onChange, update }: AccountOptions) {
   const channel = new BroadcastChannel('account');
-  let user: User | null | undefined;
-  /** Counts changes and questions: an answer that is older than the last of them is out of date. */
-  let latest = 0;
+  let user: SessionUser | null | undefined;
+  let failure: Failure | undefined;
+  /** Aborts the last question, whose answer would be out of date. */
+  let asking = new AbortController();
   let isSigningOut = false;
 
-  function change(next: User | null, cause: 'start' | 'here' | 'elsewhere' | 'ended'): void {
-    if (user !== undefined && next?.id === user?.id) {
-      // The name may be another.
-      user = next;
-      update();
-      return;
-    }
-    latest += 1;
+  function change(next: SessionUser | null, cause: Cause): void {
+    asking.abort();
+    failure = undefined;
+    const isSame = user !== undefined && next?.id === user?.id;
+    // The name may be another.
     user = next;
-    // The stream and other requests may be refused before the logout is answered.
-    onChange(next, next === null && isSigningOut ? 'here' : cause);
+    // The stream and other requests may be rejected before the logout is answered.
+    if (!isSame) onChange(next, next === null && isSigningOut ? 'here' : cause);
     update();
   }
 
-  const start = createLoader({
-    load: whoAmI,
-    onData: (found) => change(found, 'start'),
-    onSignedOut: () => undefined,
-    update,
-  });
+  function show(next: Failure | undefined): void {
+    failure = next;
+    update();
+  }
 
   async function ask(): Promise<void> {
-    if (user === undefined) return start.run();
-    latest += 1;
-    const asked = latest;
+    asking.abort();
+    asking = new AbortController();
+    const { signal } = asking;
     try {
-      const found = await whoAmI();
-      if (asked === latest) change(found, 'elsewhere');
-    } catch (error) {
-      // What the page shows says so already.
-      if (!(error instanceof RequestFailed)) throw error;
+      const onRetry: CallOptions['onRetry'] = (error, retryAtMs) => show({ error, retryAtMs });
+      const found = await session.getViewer({ signal, onRetry });
+      if (!signal.aborted) change(found, user === undefined ? 'start' : 'elsewhere');
+    } catch (caught) {
+      const error = errorOf(caught);
+      if (error !== undefined) show({ error });
     }
   }
 
@@ -60,23 +59,25 @@ export function watchAccount({ onChange, update }: AccountOptions) {
   document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && onReturn());
 
   return {
-    /** The first question. Until it is answered, nobody knows who is signed in. */
-    start,
-    /** As the service has named them last. Null if nobody is signed in. */
+    ask,
+    /** As the service has named them last. Null if nobody is signed in, undefined until the first answer. */
     get user() {
       return user;
     },
-    onSignedIn(next: User): void {
+    /** Why it is not known yet who is signed in. */
+    get failure() {
+      return failure;
+    },
+    onSignedIn(next: SessionUser): void {
       change(next, 'here');
       channel.postMessage('changed');
     },
-    /** The service has refused the session. */
+    /** The service has rejected the session. */
     onEnded: () => change(null, 'ended'),
-    /** Throws RequestFailed. */
-    async signOut(): Promise<void> {
+    async signOut(options: CallOptions): Promise<void> {
       isSigningOut = true;
       try {
-        await logOut();
+        await session.signOut(options);
         change(null, 'here');
       } finally {
         isSigningOut = false;

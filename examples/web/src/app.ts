@@ -1,12 +1,12 @@
+import type { CallOptions, SessionUser } from 'content-graph-client';
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import { watchAccount } from './account.ts';
 import { API_ORIGIN } from './api/client.ts';
-import { createLoader } from './api/loader.ts';
-import type { User } from './api/session.ts';
+import { createCall, type Failure } from './api/failure.ts';
 import { announce } from './parts/announce.ts';
 import { avatar } from './parts/byline.ts';
 import { keepFocus } from './parts/keep-focus.ts';
-import { problemNotice } from './parts/notice.ts';
+import { describeError, failureNotice } from './parts/notice.ts';
 import { listPath, newPath, type Route, routeOf } from './router.ts';
 import type { Screen } from './screens/screen.ts';
 import { createSignIn } from './screens/sign-in.ts';
@@ -22,7 +22,7 @@ export function startApp(root: HTMLElement): void {
   let workspace: Workspace | undefined;
   let signIn: Screen | undefined;
   let notice: string | undefined;
-  let leaving = createLeaving();
+  let leaving = createCall(signOut, update);
   let rendering: Promise<void> | undefined;
 
   /** Changes of one task are rendered together. */
@@ -40,8 +40,7 @@ export function startApp(root: HTMLElement): void {
       const before = workspace?.user;
       workspace?.close();
       signIn?.dispose();
-      leaving.dispose();
-      leaving = createLeaving();
+      leaving = createCall(signOut, update);
       workspace = signIn = notice = undefined;
       if (user === null) {
         signIn = createSignIn({ reason: REASONS[cause], onSignedIn: account.onSignedIn, update });
@@ -52,7 +51,7 @@ export function startApp(root: HTMLElement): void {
     },
   });
 
-  function openFor(user: User, isElsewhere: boolean): void {
+  function openFor(user: SessionUser, isElsewhere: boolean): void {
     workspace = openWorkspace({ user, update, onSignedOut: account.onEnded });
     workspace.open(routeOf(location.hash));
     if (!isElsewhere) return;
@@ -60,16 +59,10 @@ export function startApp(root: HTMLElement): void {
     announce(notice);
   }
 
-  async function signOut(): Promise<void> {
+  async function signOut(options: CallOptions): Promise<void> {
     const { forgetDrafts } = workspace ?? {};
-    await account.signOut();
+    await account.signOut(options);
     forgetDrafts?.();
-  }
-
-  /** What signs out, and tries again by itself where the service asks to wait. */
-  function createLeaving() {
-    const onSignedOut = () => account.onEnded();
-    return createLoader({ load: signOut, onData: () => undefined, onSignedOut, update });
   }
 
   function focusHeading(): void {
@@ -103,7 +96,7 @@ export function startApp(root: HTMLElement): void {
     </nav>`;
   }
 
-  const menu = (user: User) => html`${navigation()}
+  const menu = (user: SessionUser) => html`${navigation()}
     <div class="account">
       <a class="account-link" href="${API_ORIGIN}/account" title="Your account">${avatar(user)}<span class="account-name">${user.name}</span></a>
       <button type="button" class="small" @click=${() => void leaving.run()}>Sign out</button>
@@ -112,20 +105,16 @@ export function startApp(root: HTMLElement): void {
   function content(): TemplateResult | typeof nothing {
     const screen = workspace?.screen ?? signIn;
     if (screen !== undefined) return screen.render();
-    const { start } = account;
-    if (start.problem === undefined) return nothing;
+    if (account.failure === undefined) return nothing;
     return html`<div class="screen-head"><h1 tabindex="-1">This page cannot start yet</h1></div>
-      ${problemNotice(start.problem, () => void start.run())}`;
+      ${failureNotice(account.failure, () => void account.ask())}`;
   }
 
   /** Why the session goes on after "Sign out". */
-  function notLeft(): TemplateResult | typeof nothing {
-    const { problem } = leaving;
-    if (problem === undefined) return nothing;
-    const said =
-      problem.kind === 'unanswered' ? 'You may not be signed out yet.' : 'You are not signed out yet.';
-    const message = `${said} ${problem.message}`;
-    return problemNotice({ ...problem, message }, () => void leaving.run());
+  function notLeft({ error, retryAtMs }: Failure): TemplateResult {
+    const said = error.isOutcomeUnknown ? 'You may not be signed out yet.' : 'You are not signed out yet.';
+    const message = `${said} ${describeError(error)}`;
+    return failureNotice({ error, retryAtMs }, () => void leaving.run(), message);
   }
 
   function show(): void {
@@ -141,7 +130,7 @@ export function startApp(root: HTMLElement): void {
         </header>
         <main id="main" tabindex="-1">
           ${notice === undefined ? nothing : html`<p class="notice">${notice}</p>`}
-          ${notLeft()}
+          ${leaving.failure === undefined ? nothing : notLeft(leaving.failure)}
           ${content()}
         </main>
         <footer>
@@ -153,5 +142,5 @@ export function startApp(root: HTMLElement): void {
 
   window.addEventListener('hashchange', navigate);
   show();
-  void account.start.run();
+  void account.ask();
 }

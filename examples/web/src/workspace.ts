@@ -1,12 +1,9 @@
-import type { TemplateResult } from 'lit-html';
-import { endMutations, query } from './api/client.ts';
-import { createLoader } from './api/loader.ts';
-import { ViewerQuery } from './api/operations.ts';
-import type { User } from './api/session.ts';
-import { draftsOf } from './forms/drafts.ts';
-import { type Feed, type FeedState, openFeed } from './live/feed.ts';
-import { liveStatus, spokenChange } from './live/live-status.ts';
-import { announce } from './parts/announce.ts';
+import { createClient, openChanges, type SessionUser } from 'content-graph-client';
+import { GRAPHQL_URL } from './api/client.ts';
+import { createCall } from './api/failure.ts';
+import { ChangesSubscription, ViewerQuery } from './api/operations.ts';
+import { openDrafts } from './forms/drafts.ts';
+import { watchLive } from './live/live-status.ts';
 import type { Route } from './router.ts';
 import { createEditor } from './screens/editor.ts';
 import { createPost } from './screens/post.ts';
@@ -14,50 +11,45 @@ import { createPosts, type PostsScreen } from './screens/posts.ts';
 import type { Context, Screen } from './screens/screen.ts';
 
 export interface WorkspaceOptions {
-  readonly user: User;
+  readonly user: SessionUser;
   readonly update: Context['update'];
   readonly onSignedOut: () => void;
 }
 
 /** Everything that belongs to the user who is signed in. Another user gets another one. */
 export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
-  const drafts = draftsOf(user.id);
-  let feedState: FeedState = { live: { status: 'connecting' } };
+  const drafts = openDrafts(user.id);
+  const client = createClient({ url: GRAPHQL_URL, identity: user.id, storage: drafts.storage });
+  const changes = openChanges(client, ChangesSubscription, (data) => data.changes);
+  const live = watchLive(changes, client.retry, update);
   let posts: PostsScreen | undefined;
   let screen: Screen | undefined;
   let isOpen = true;
   let isAdmin = false;
 
-  /** A request of this user may be refused when another one has signed in. */
+  /** A request of this user may be rejected when another one has signed in. */
   const onEnded = () => {
     if (isOpen) onSignedOut();
   };
-  const status = (): TemplateResult => liveStatus(feedState, () => feed.changes.retry());
 
-  const feed: Feed = openFeed({
-    userId: user.id,
-    onSignedOut: onEnded,
-    onState(next) {
-      const spoken = spokenChange(feedState.live.status, next);
-      if (spoken !== undefined) announce(spoken);
-      feedState = next;
-      // Refused for good by whatever stands before the service, it would never be asked again.
-      const { problem } = viewer;
-      if (next.live.status === 'live' && problem !== undefined && problem.retryAtMs === undefined)
-        void viewer.run();
-      void update();
-    },
+  const role = createCall(async (options) => {
+    const { data } = await client.query(ViewerQuery, {}, options);
+    isAdmin = data.viewer.role === 'ADMIN';
+  }, update);
+  void role.run();
+
+  changes.state.subscribe((state) => {
+    if (state.status === 'reconnecting' && state.reason === 'unauthenticated') onEnded();
+    // Rejected for good by something before the service, it would never be asked again.
+    if (state.status === 'live' && role.failure !== undefined) void role.run();
   });
 
-  const viewer = createLoader({
-    load: () => query(ViewerQuery, {}),
-    onData(data) {
-      isAdmin = data.viewer.role === 'ADMIN';
-    },
-    onSignedOut: onEnded,
-    update,
-  });
-  void viewer.run();
+  const mutate: Context['mutate'] = async (document, variables, options) => {
+    const show = changes.optimisticChange();
+    const { data, replayed } = await client.mutate(document, variables, options);
+    // A replayed result may be older than what the stream has brought.
+    return { data, show: (change) => (replayed ? undefined : show(change)) };
+  };
 
   /** For one screen: its user may leave it while a request is on its way. */
   function contextFor(isCurrent: () => boolean): Context {
@@ -65,8 +57,8 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
       if (isOpen && isCurrent()) location.hash = hash;
     };
     const mayChange = (authorId: string) => isAdmin || authorId === user.id;
-    const { changes } = feed;
-    return { user, drafts, changes, mayChange, update, onSignedOut: onEnded, go };
+    const status = live.render;
+    return { user, client, drafts, changes, mutate, mayChange, status, update, onSignedOut: onEnded, go };
   }
 
   function show(create: (context: Context) => Screen): void {
@@ -81,7 +73,6 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
       posts = createPosts(
         contextFor(() => screen === posts),
         tag,
-        status,
       );
     }
     screen = posts;
@@ -102,21 +93,17 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
       if (route.screen === 'posts') openPosts(route.tag);
       else if (route.screen === 'new') show((context) => createEditor(context, undefined));
       else if (route.screen === 'edit') show((context) => createEditor(context, route.id));
-      else {
-        const { id } = route;
-        show((context) => createPost(context, { id, known: posts?.find(id), status }));
-      }
+      else show((context) => createPost(context, route.id, posts?.find(route.id)));
     },
     /** Returns to the place in the list that the reader came from. False if there is none. */
     restorePlace: () => screen === posts && posts?.restore() === true,
     forgetDrafts: drafts.clear,
     close(): void {
       isOpen = false;
-      endMutations();
-      feed.close();
-      viewer.dispose();
+      live.close();
       screen?.dispose();
       posts?.dispose();
+      client.close();
     },
   };
 }

@@ -17,8 +17,8 @@ const PAGE =
   '<!doctype html><script type="module">import * as client from "/index.ts"; window.client = client;</script>';
 
 const CHANGES = 'subscription { changes { postId post { id title body createdAt } } }';
-const POSTS = `query ($after: String) {
-  postsConnection(first: 100, after: $after) { nodes { id title body createdAt } pageInfo { endCursor hasNextPage } }
+const POSTS = `query ($first: Int!, $after: String) {
+  postsConnection(first: $first, after: $after) { nodes { id title body createdAt } pageInfo { endCursor hasNextPage } }
 }`;
 
 interface Post {
@@ -48,7 +48,16 @@ export interface ClientTab {
   /** The states of the stream: `since` if it is live, `reason` if it reconnects, and otherwise the status. */
   states(): Promise<string[]>;
   retry(): Promise<void>;
+  /** Reads the next page of the list. */
+  more(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** How a tab differs from the others. */
+interface TabOptions {
+  readonly identity?: string;
+  /** The number of posts on a page of its list. */
+  readonly first?: number;
 }
 
 /** Serves the sources of the package without their types. */
@@ -77,17 +86,18 @@ async function openTab(
   origin: string,
   url: string,
   key: string,
+  options: TabOptions,
 ): Promise<ClientTab> {
   const page = await context.newPage();
   await page.goto(origin);
   await page.evaluate(
-    ({ url, key, subscription, posts }) => {
+    ({ url, key, identity = 'reader', first = 100, subscription, posts }) => {
       const { createClient, openChanges, liveQuery, readConnection }: typeof client = Reflect.get(
         window,
         'client',
       );
       const states: string[] = [];
-      const opened = createClient({ url, identity: 'reader', headers: { authorization: `Bearer ${key}` } });
+      const opened = createClient({ url, identity, headers: { authorization: `Bearer ${key}` } });
       const changes = openChanges<{ changes: Change }, Change>(opened, subscription, (data) => data.changes);
       changes.state.subscribe((state) => {
         const { status } = state;
@@ -95,13 +105,13 @@ async function openTab(
       });
       const list = liveQuery(changes, {
         document: posts,
-        variables: (after) => ({ after }),
+        variables: (after) => ({ first, after }),
         list: ({ postsConnection }: Posts) => readConnection(postsConnection),
         changed: ({ postId, post }) => ({ key: postId, item: post }),
       });
       Object.assign(window, { states, list, opened });
     },
-    { url, key, subscription: CHANGES, posts: POSTS },
+    { url, key, subscription: CHANGES, posts: POSTS, ...options },
   );
   const call = (method: 'retry' | 'close') =>
     page.evaluate((name) => {
@@ -118,6 +128,11 @@ async function openTab(
       }),
     states: () => page.evaluate((): string[] => Reflect.get(window, 'states')),
     retry: () => call('retry'),
+    more: () =>
+      page.evaluate(() => {
+        const list: client.LiveQuery<Post> = Reflect.get(window, 'list');
+        return list.more();
+      }),
     close: () => call('close'),
   };
 }
@@ -142,15 +157,16 @@ export async function startClientTabs() {
   });
   return {
     server,
+    dataDir,
     key,
     context,
     /** The pages that asked for a stream, and for a list, one for each request. */
     requests: { streams, queries },
     /** Opens tabs, and returns when each of them says that it is live. */
-    async open(count: number): Promise<ClientTab[]> {
+    async open(count: number, options: TabOptions = {}): Promise<ClientTab[]> {
       const tabs: ClientTab[] = [];
       for (let index = 0; index < count; index += 1)
-        tabs.push(await openTab(context, application, `${api}/graphql`, key));
+        tabs.push(await openTab(context, application, `${api}/graphql`, key, options));
       for (const { states } of tabs)
         await expect.poll(async () => (await states()).at(-1)).toMatch(/opened|resumed/);
       return tabs;

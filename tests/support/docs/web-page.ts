@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Process, ROOT, runProgram, type Settings } from '../processes/process.ts';
@@ -80,8 +80,9 @@ export function createWebPage(): WebPage {
   const project = join(home, 'content-graph-api');
   mkdirSync(project);
   cpSync(join(ROOT, 'schema.graphql'), join(project, 'schema.graphql'));
-  const examples = { recursive: true, filter: (path: string) => !/examples\/(clients|ssr|web)/.test(path) };
-  cpSync(join(ROOT, 'examples'), join(project, 'examples'), examples);
+  const sources = { recursive: true, filter: (path: string) => !/client\/(dist|node_modules)/.test(path) };
+  cpSync(join(ROOT, 'packages/client'), join(project, 'packages/client'), sources);
+  symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'));
   const steps = new Set(['2. Create the page', '3. Call the API', '4. Show it']);
   follow(
     blocks.filter(({ section }) => steps.has(section)),

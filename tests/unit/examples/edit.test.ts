@@ -1,6 +1,6 @@
+import { ContentGraphError } from 'content-graph-client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RequestFailed } from '../../../examples/web/src/api/problem.ts';
 import type { Draft } from '../../../examples/web/src/forms/drafts.ts';
 import { createEdit, type Stored } from '../../../examples/web/src/forms/edit.ts';
 import { tagsIn, tagText } from '../../../examples/web/src/forms/tags.ts';
@@ -24,24 +24,27 @@ function startWorld() {
   const seen = { title: new Set<string>(), body: new Set<string>() };
   const unseen: string[] = [];
 
-  const open = () =>
-    createEdit<Field, undefined>({
-      name: 'post',
-      drafts: {
-        read: () => draft,
-        names: () => [],
-        write: (_name, next) => {
-          draft = structuredClone(next);
-        },
-        remove: () => {
-          draft = undefined;
-        },
-        clear: () => undefined,
+  const context = {
+    client: { intent: () => ({ isOpen: false, discard: () => undefined }) },
+    drafts: {
+      read: () => draft,
+      write: (_name: string, next: Draft) => {
+        draft = structuredClone(next);
       },
+      remove: () => {
+        draft = undefined;
+      },
+    },
+    onSignedOut: () => undefined,
+    update: () => undefined,
+  };
+  const open = () =>
+    createEdit<Field, undefined>(context, {
+      name: 'post',
       stored,
       async send(changed, ifVersion) {
         if (ifVersion !== stored.version)
-          throw new RequestFailed({ kind: 'conflict', message: 'it is another version' });
+          throw new ContentGraphError('CONFLICT', 'It is another version.', { wasExecuted: true });
         for (const name of ['title', 'body'] as const)
           if (changed[name] !== undefined && !seen[name].has(stored.values[name])) unseen.push(name);
         stored = { version: stored.version + 1, values: { ...stored.values, ...changed } };
@@ -50,8 +53,6 @@ function startWorld() {
       onDone: () => undefined,
       onUnchanged: () => undefined,
       onConflict: () => undefined,
-      onSignedOut: () => undefined,
-      update: () => undefined,
     });
 
   return {

@@ -1,51 +1,56 @@
-/** What a person has typed, and the key under which it was sent. */
+import type { IntentStorage } from 'content-graph-client';
+
+type Values = Readonly<Record<string, string>>;
+
+/** What a person has typed. */
 export interface Draft {
-  readonly values: Readonly<Record<string, string>>;
+  readonly values: Values;
   /** What it began from, if it changes something. */
   readonly basis?: Basis;
-  readonly key?: string;
-  /** The values that were sent under the key. */
-  readonly sent?: string;
 }
 
 /** What a person has read before changing it. */
 export interface Basis {
   readonly version: number;
-  readonly values: Readonly<Record<string, string>>;
+  readonly values: Values;
 }
 
 /**
- * Drafts of one person in one tab. They survive a reload, so that the text is kept and a retry has the same key. Nobody
+ * Drafts of one person in one tab. They survive a reload, as the intents of the client do in the same storage. Nobody
  * else who signs in in this tab sees them.
  */
-export function draftsOf(userId: string) {
-  const prefix = `draft ${userId} `;
+export function openDrafts(userId: string) {
+  const prefix = `${userId} `;
   let isCleared = false;
+  const storage: IntentStorage = {
+    getItem: (name) => sessionStorage.getItem(prefix + name),
+    setItem(name, value) {
+      // By a form whose mutation has ended with the session.
+      if (!isCleared) sessionStorage.setItem(prefix + name, value);
+    },
+    removeItem: (name) => sessionStorage.removeItem(prefix + name),
+  };
+  const names = (beginning: string) =>
+    Object.keys(sessionStorage)
+      .filter((name) => name.startsWith(prefix + beginning))
+      .map((name) => name.slice(prefix.length));
   return {
+    storage,
     read(name: string): Draft | undefined {
-      const text = sessionStorage.getItem(prefix + name);
+      const text = storage.getItem(`draft ${name}`);
       return text === null ? undefined : JSON.parse(text);
     },
     /** The names that begin so. */
     names: (beginning: string): readonly string[] =>
-      Object.keys(sessionStorage)
-        .filter((name) => name.startsWith(prefix + beginning))
-        .map((name) => name.slice(prefix.length)),
-    write(name: string, draft: Draft): void {
-      // By a form whose mutation has ended with the session.
-      if (isCleared) return;
-      sessionStorage.setItem(prefix + name, JSON.stringify(draft));
-    },
-    remove(name: string): void {
-      sessionStorage.removeItem(prefix + name);
-    },
+      names(`draft ${beginning}`).map((name) => name.slice('draft '.length)),
+    write: (name: string, draft: Draft) => storage.setItem(`draft ${name}`, JSON.stringify(draft)),
+    remove: (name: string) => storage.removeItem(`draft ${name}`),
     /** For good: the next session has drafts of its own. */
     clear(): void {
       isCleared = true;
-      for (const name of Object.keys(sessionStorage))
-        if (name.startsWith(prefix)) sessionStorage.removeItem(name);
+      for (const name of names('')) storage.removeItem(name);
     },
   };
 }
 
-export type Drafts = ReturnType<typeof draftsOf>;
+export type Drafts = ReturnType<typeof openDrafts>;

@@ -1,6 +1,6 @@
-import type { Pause } from '../api/problem.ts';
+import type { MutateOptions } from 'content-graph-client';
 import type { Basis } from './drafts.ts';
-import { createTask, type Task, type TaskOptions } from './task.ts';
+import { createTask, type Task, type TaskContext, type TaskOptions } from './task.ts';
 
 type Values<Field extends string> = Readonly<Record<Field, string>>;
 
@@ -12,12 +12,11 @@ export interface EditOptions<Field extends string, Result>
   extends Omit<TaskOptions<Field, Result>, 'send' | 'initial' | 'basis'> {
   /** What is stored now. */
   readonly stored: Stored<Field>;
-  /** Sends the fields that were changed. Refused with `conflict` where the version is another. */
+  /** Sends the fields that were changed. Rejected with `CONFLICT` where the version is another. */
   readonly send: (
     fields: Partial<Values<Field>>,
     ifVersion: number,
-    idempotencyKey: string,
-    onPause: (pause: Pause) => void,
+    options: MutateOptions,
   ) => Promise<Result>;
   /** Nothing was changed. */
   readonly onUnchanged: () => void;
@@ -35,9 +34,11 @@ export interface Edit<Field extends string> extends Task<Field> {
 }
 
 /** A change of something that others may change too. Nobody's text is replaced by somebody who has not seen it. */
-export function createEdit<Field extends string, Result>(options: EditOptions<Field, Result>): Edit<Field> {
-  const { stored, send, onUnchanged, onConflict, drafts, name, update } = options;
-  const draft = drafts.read(name)?.basis;
+export function createEdit<Field extends string, Result>(
+  context: TaskContext,
+  { stored, send, onUnchanged, onConflict, ...options }: EditOptions<Field, Result>,
+): Edit<Field> {
+  const draft = context.drafts.read(options.name)?.basis;
   /** What the text here began from, with all that was decided about since. */
   let settled: Stored<Field> = { version: stored.version, values: { ...stored.values, ...draft?.values } };
   if (draft !== undefined) settled = { ...settled, version: draft.version };
@@ -45,14 +46,14 @@ export function createEdit<Field extends string, Result>(options: EditOptions<Fi
   const theirs = new Map<Field, string>();
   const fields = Object.keys(stored.values) as Field[];
 
-  const task = createTask<Field, Result>({
+  const task = createTask<Field, Result>(context, {
     ...options,
     initial: stored.values,
     basis: () => settled,
-    send(values, key, onPause) {
+    send(values, callOptions) {
       const changed = fields.filter((field) => values[field] !== settled.values[field]);
       const sent = Object.fromEntries(changed.map((field) => [field, values[field]]));
-      return send(sent as Partial<Values<Field>>, settled.version, key, onPause);
+      return send(sent as Partial<Values<Field>>, settled.version, callOptions);
     },
   });
 
@@ -76,7 +77,7 @@ export function createEdit<Field extends string, Result>(options: EditOptions<Fi
     const agreed = fields.filter((field) => !theirs.has(field));
     settle(Object.fromEntries(agreed.map((field) => [field, next.values[field]])) as Partial<Values<Field>>);
     for (const field of fields) if (!mine.includes(field)) task.set(field, next.values[field]);
-    update();
+    context.update();
   }
 
   const edit: Edit<Field> = {
@@ -106,7 +107,7 @@ export function createEdit<Field extends string, Result>(options: EditOptions<Fi
         return onUnchanged();
       }
       await task.submit();
-      if (task.state.kind === 'failed' && task.state.problem.kind === 'conflict') onConflict();
+      if (task.state.kind === 'failed' && task.state.error.code === 'CONFLICT') onConflict();
     },
     discard() {
       theirs.clear();

@@ -1,6 +1,6 @@
+import type { ContentGraphError } from 'content-graph-client';
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { Problem } from '../api/problem.ts';
-import { pauseNotice, problemNotice } from '../parts/notice.ts';
+import { describeError, failureNotice, pauseNotice } from '../parts/notice.ts';
 import type { Edit } from './edit.ts';
 import type { Task } from './task.ts';
 
@@ -15,15 +15,14 @@ export interface FieldOptions<Field extends string> {
   readonly rows?: number;
 }
 
-function problemOfTask<Field extends string>({ state }: Task<Field>): Problem | undefined {
-  return state.kind === 'failed' ? state.problem : undefined;
-}
+const isInvalid = ({ code, argument = '' }: ContentGraphError, fields: readonly string[]) =>
+  code === 'BAD_USER_INPUT' && fields.includes(argument);
 
 /** What the service says of an argument, without its name: "must be 1 to 200 characters long, but has 0." */
 function errorFor<Field extends string>(task: Task<Field>, name: Field, label: string): string | undefined {
-  const problem = problemOfTask(task);
-  if (problem?.kind !== 'invalid' || problem.argument !== name) return undefined;
-  return problem.message.replace(/^Argument "\w+"/, label);
+  const { state } = task;
+  if (state.kind !== 'failed' || !isInvalid(state.error, [name])) return undefined;
+  return state.error.message.replace(/^Argument "\w+"/, label);
 }
 
 /** A text to read, which scrolls if it is long. */
@@ -89,16 +88,13 @@ export function outcome<Field extends string>(task: Task<Field>): TemplateResult
   const { state, values } = task;
   if (state.kind === 'sending') return state.pause === undefined ? nothing : pauseNotice(state.pause);
   if (state.kind !== 'failed') return nothing;
-  const { problem } = state;
-  if (problem.kind === 'conflict' && 'theirs' in task) return nothing;
-  if (problem.kind === 'invalid' && problem.argument !== undefined && problem.argument in values)
-    return html`<p class="visually-hidden" role="alert">${problem.message}</p>`;
-  const isOpen = problem.kind === 'unanswered' || problem.kind === 'unavailable';
-  const message = isOpen
-    ? `${problem.message} Your text is kept. If you send it again unchanged, it is saved only once.`
-    : problem.message;
-  // Nothing is sent by itself any more: the person decides.
-  return problemNotice({ kind: problem.kind, message });
+  const { error } = state;
+  if (error.code === 'CONFLICT' && 'theirs' in task) return nothing;
+  if (isInvalid(error, Object.keys(values)))
+    return html`<p class="visually-hidden" role="alert">${error.message}</p>`;
+  const isOpen = error.isOutcomeUnknown && error.code !== 'INTENT_EXPIRED';
+  const advice = isOpen ? ' Your text is kept. If you send it again unchanged, it is saved only once.' : '';
+  return failureNotice({ error }, undefined, describeError(error) + advice);
 }
 
 /** Moves the focus to the first field with an error. */

@@ -1,27 +1,29 @@
-import { createIdempotencyKey } from '../../../retry.ts';
-import { failureIn, type Pause, type Problem, type RequestFailed } from '../api/problem.ts';
+import type { Client, ContentGraphError, MutateOptions } from 'content-graph-client';
+import { errorOf, type Failure } from '../api/failure.ts';
 import type { Basis, Drafts } from './drafts.ts';
 
 export type TaskState =
   | { readonly kind: 'idle' }
-  | { readonly kind: 'sending'; readonly pause?: Pause }
-  | { readonly kind: 'failed'; readonly problem: Problem };
+  /** `pause`: why the request is repeated, and when. */
+  | { readonly kind: 'sending'; readonly pause?: Failure }
+  | { readonly kind: 'failed'; readonly error: ContentGraphError };
 
-export interface TaskOptions<Field extends string, Result> {
-  readonly name: string;
-  readonly drafts: Drafts;
-  readonly initial: Readonly<Record<Field, string>>;
-  /** What is changed, if something is. The initial values are its. */
-  readonly basis?: () => Basis & { readonly values: Readonly<Record<Field, string>> };
-  readonly send: (
-    values: Readonly<Record<Field, string>>,
-    idempotencyKey: string,
-    onPause: (pause: Pause) => void,
-  ) => Promise<Result>;
-  readonly onDone: (result: Result) => void;
+/** What a form needs of the page. */
+export interface TaskContext {
+  readonly client: Pick<Client, 'intent'>;
+  readonly drafts: Pick<Drafts, 'read' | 'write' | 'remove'>;
   /** The session has ended. The draft is kept. */
   readonly onSignedOut: () => void;
   readonly update: () => void;
+}
+
+export interface TaskOptions<Field extends string, Result> {
+  readonly name: string;
+  readonly initial: Readonly<Record<Field, string>>;
+  /** What is changed, if something is. The initial values are its. */
+  readonly basis?: () => Basis & { readonly values: Readonly<Record<Field, string>> };
+  readonly send: (values: Readonly<Record<Field, string>>, options: MutateOptions) => Promise<Result>;
+  readonly onDone: (result: Result) => void;
 }
 
 export interface Task<Field extends string> {
@@ -36,65 +38,29 @@ export interface Task<Field extends string> {
 }
 
 /**
- * A form that is sent once, however often it is submitted: every attempt at the same text has the same Idempotency-Key
- * until a response has `data` (docs/idempotency.md). Text that changes is another task.
+ * A form that is sent once, however often it is submitted: its intent keeps one Idempotency-Key for one text until a
+ * response has `data`, also after a reload. Text that changes is another task.
  */
-export function createTask<Field extends string, Result>(options: TaskOptions<Field, Result>): Task<Field> {
-  const { name, drafts, basis, send, onDone, onSignedOut, update } = options;
+export function createTask<Field extends string, Result>(
+  { client, drafts, onSignedOut, update }: TaskContext,
+  { name, basis, send, onDone, ...options }: TaskOptions<Field, Result>,
+): Task<Field> {
+  const intent = client.intent(name);
   const initial = () => basis?.().values ?? options.initial;
-  const stored = drafts.read(name);
-  let values: Readonly<Record<Field, string>> = { ...initial(), ...stored?.values };
-  let key = stored?.key;
-  let sent = stored?.sent;
+  let values: Readonly<Record<Field, string>> = { ...initial(), ...drafts.read(name)?.values };
   let state: TaskState = { kind: 'idle' };
-  /** The draft as this form has stored it. */
-  let own: string | undefined;
-
-  /** Whoever has left the form while it was sent and come back may have typed on, or sent it. */
-  const isOwn = () => JSON.stringify(drafts.read(name)) === own;
 
   const isDraft = () => JSON.stringify(values) !== JSON.stringify(initial());
-
-  function save(): void {
-    drafts.write(name, {
-      values,
-      ...(basis === undefined ? {} : { basis: basis() }),
-      ...(key === undefined || sent === undefined ? {} : { key, sent }),
-    });
-    own = JSON.stringify(drafts.read(name));
-  }
+  const readDraft = () => JSON.stringify(drafts.read(name));
 
   function show(next: TaskState): void {
     state = next;
     update();
   }
 
-  /** The key of the text as it stands. */
-  function keyOfText(): string {
-    const text = JSON.stringify([values, basis?.().version]);
-    if (key === undefined || sent !== text) key = createIdempotencyKey();
-    sent = text;
-    save();
-    return key;
-  }
-
-  function fail({ problem, wasExecuted }: RequestFailed): void {
-    // The status of this attempt does not tell whether an earlier one took effect.
-    if (wasExecuted) key = undefined;
-    if (isOwn()) save();
-    show({ kind: 'failed', problem });
-    if (problem.kind === 'signed-out') onSignedOut();
-  }
-
   function empty(): void {
     values = initial();
-    key = undefined;
     show({ kind: 'idle' });
-  }
-
-  function discard(): void {
-    drafts.remove(name);
-    empty();
   }
 
   return {
@@ -109,25 +75,35 @@ export function createTask<Field extends string, Result>(options: TaskOptions<Fi
     },
     set(field, value) {
       values = { ...values, [field]: value };
-      if (isDraft()) save();
-      else if (key === undefined) drafts.remove(name);
+      if (isDraft()) drafts.write(name, { values, ...(basis && { basis: basis() }) });
+      else drafts.remove(name);
       update();
     },
     async submit() {
       // A second click while the first is on its way.
       if (state.kind === 'sending') return;
       show({ kind: 'sending' });
+      const sent = readDraft();
+      const onRetry: MutateOptions['onRetry'] = (error, retryAtMs) =>
+        show({ kind: 'sending', pause: { error, retryAtMs } });
       let result: Result;
       try {
-        result = await send(values, keyOfText(), (pause) => show({ kind: 'sending', pause }));
-      } catch (error) {
-        fail(failureIn(error));
+        result = await send(values, { intent, onRetry });
+      } catch (caught) {
+        const error = errorOf(caught);
+        show(error === undefined ? { kind: 'idle' } : { kind: 'failed', error });
+        if (error?.code === 'UNAUTHENTICATED') onSignedOut();
         return;
       }
-      if (isOwn()) drafts.remove(name);
+      // A person who has left the form while it was sent and come back may have typed on.
+      if (readDraft() === sent) drafts.remove(name);
       empty();
       onDone(result);
     },
-    discard,
+    discard() {
+      drafts.remove(name);
+      intent.discard();
+      empty();
+    },
   };
 }

@@ -1,14 +1,12 @@
 import type { ResultOf } from 'gql.tada';
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { mutate } from '../api/client.ts';
 import { type Comment, DeleteComment, UpdateComment } from '../api/operations.ts';
 import { createEdit, type Edit } from '../forms/edit.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
-import { mutateOwn, type OptimisticChange } from '../live/optimistic-change.ts';
 import { announce } from '../parts/announce.ts';
 import { avatar, byline } from '../parts/byline.ts';
 import { createDeletion } from './deletion.ts';
-import type { Context } from './screen.ts';
+import type { Context, Mutated } from './screen.ts';
 
 export interface CommentOptions {
   readonly comment: Comment;
@@ -28,7 +26,7 @@ export function createCommentItem(
   context: Context,
   { comment, postId, postAuthor, refresh }: CommentOptions,
 ) {
-  const { user, drafts, changes, mayChange, update, onSignedOut } = context;
+  const { user, drafts, mutate, mayChange, update } = context;
   const { id } = comment;
   const name = `${draftsOn(postId)}${id}`;
   let current = comment;
@@ -38,25 +36,17 @@ export function createCommentItem(
     id,
     what: 'comment',
     hint: '',
-    async send(key, onPause) {
-      const sent = mutate(DeleteComment, { id, ifVersion: current.version }, key, onPause);
-      // If somebody has changed it, the user sees that first.
-      const { data } = await sent.catch((error: unknown) => {
-        void refresh();
-        throw error;
-      });
-      return data.deleteComment;
-    },
+    send: (options) => mutate(DeleteComment, { id, ifVersion: current.version }, options),
     onDeleted: () => void refresh(),
+    refresh,
   });
 
   function begin(): void {
-    edit = createEdit<'body', OptimisticChange<ResultOf<typeof UpdateComment>>>({
+    edit = createEdit<'body', Mutated<ResultOf<typeof UpdateComment>>>(context, {
       name,
-      drafts,
       stored: storedOf(current),
-      send: ({ body = current.body }, ifVersion, key, onPause) =>
-        mutateOwn(changes, UpdateComment, { id, ifVersion, body }, key, onPause),
+      send: ({ body = current.body }, ifVersion, options) =>
+        mutate(UpdateComment, { id, ifVersion, body }, options),
       onDone({ data, show }) {
         announce('Your changes are saved.');
         edit = undefined;
@@ -65,8 +55,6 @@ export function createCommentItem(
       },
       onUnchanged: () => end(),
       onConflict: () => void refresh(),
-      onSignedOut,
-      update,
     });
     void update();
   }

@@ -5,18 +5,18 @@ import { type Comment, CreateComment } from '../api/operations.ts';
 import { draftNote, field, focusInvalid, outcome, quoted } from '../forms/fields.ts';
 import { createTask } from '../forms/task.ts';
 import { openComments } from '../live/list.ts';
-import { mutateOwn, type OptimisticChange } from '../live/optimistic-change.ts';
 import { announce } from '../parts/announce.ts';
-import { problemNotice } from '../parts/notice.ts';
+import { listNotice } from '../parts/notice.ts';
 import { createCommentItem, draftsOn } from './comment.ts';
-import type { Context } from './screen.ts';
+import type { Context, Mutated } from './screen.ts';
 
 const PAGE_SIZE = 20;
 
 /** The comments on a post, the last ones in the order of a talk, and a form for another one. */
 export function createComments(context: Context, postId: string, postAuthor: () => string | undefined) {
-  const { user, drafts, changes, update, onSignedOut } = context;
+  const { user, drafts, mutate, update } = context;
   const items = new Map<string, ReturnType<typeof createCommentItem>>();
+  let newest: string | undefined;
   const list = openComments(context, postId, PAGE_SIZE, ({ items: found = [] }) => {
     for (const comment of found) itemOf(comment).show(comment);
     const [latest] = found;
@@ -25,7 +25,6 @@ export function createComments(context: Context, postId: string, postAuthor: () 
       announce(`${latest.author.name} has commented.`);
     newest = latest.id;
   });
-  let newest: string | undefined;
 
   function itemOf(comment: Comment) {
     const known = items.get(comment.id);
@@ -36,25 +35,22 @@ export function createComments(context: Context, postId: string, postAuthor: () 
   }
 
   async function earlier(): Promise<void> {
-    const before = list.items?.length ?? 0;
+    const before = list.current.items?.length ?? 0;
     await list.more();
-    const added = list.items?.slice(before) ?? [];
+    const added = list.current.items?.slice(before) ?? [];
     announce(`${added.length} earlier comments.`);
     void update().then(() => document.getElementById(`comment-${added[0]?.id}`)?.focus());
   }
 
-  const task = createTask<'body', OptimisticChange<ResultOf<typeof CreateComment>>>({
+  const task = createTask<'body', Mutated<ResultOf<typeof CreateComment>>>(context, {
     name: `comment on ${postId}`,
-    drafts,
     initial: { body: '' },
-    send: ({ body }, key, onPause) => mutateOwn(changes, CreateComment, { postId, body }, key, onPause),
+    send: ({ body }, options) => mutate(CreateComment, { postId, body }, options),
     onDone({ data, show }) {
       announce('Your comment is published.');
       const { post, ...comment } = data.createComment;
       show({ postId, post, commentId: comment.id, comment });
     },
-    onSignedOut,
-    update,
   });
 
   async function submit(event: SubmitEvent): Promise<void> {
@@ -65,19 +61,20 @@ export function createComments(context: Context, postId: string, postAuthor: () 
   }
 
   function earlierButton(): TemplateResult | typeof nothing {
-    if (list.problem !== undefined) return problemNotice(list.problem, list.retry);
-    if (!list.hasMore) return nothing;
-    return html`<button type="button" class="more" aria-busy=${list.isReading} @click=${earlier}>
-      ${list.isReading ? 'Loading…' : 'Earlier comments'}
+    const { error, hasMore, isReading } = list.current;
+    if (error !== undefined) return listNotice(list.current, list.retry);
+    if (!hasMore) return nothing;
+    return html`<button type="button" class="more" aria-busy=${isReading} @click=${earlier}>
+      ${isReading ? 'Loading…' : 'Earlier comments'}
     </button>`;
   }
 
   /** The words of this user for comments that somebody has deleted: no page that was read has them. Ids are in order. */
   function leftOver(isPostGone: boolean): readonly TemplateResult[] {
-    const { items: found = [], hasMore } = list;
+    const { items: found = [], hasMore } = list.current;
     const known = new Set(isPostGone ? [] : found.map(({ id }) => id));
     const oldest = hasMore ? found.at(-1)?.id : '';
-    const isRead = (id: string) => list.items !== undefined && oldest !== undefined && id > oldest;
+    const isRead = (id: string) => list.current.items !== undefined && oldest !== undefined && id > oldest;
     const isGone = (id: string) => !known.has(id) && (isPostGone || isRead(id));
     const names = drafts.names(draftsOn(postId));
     return names.filter((name) => isGone(name.slice(draftsOn(postId).length))).map(remains);
@@ -96,7 +93,7 @@ export function createComments(context: Context, postId: string, postAuthor: () 
   }
 
   function talk(): TemplateResult | typeof nothing {
-    const shown = (list.items ?? []).toReversed();
+    const shown = (list.current.items ?? []).toReversed();
     if (shown.length === 0) return nothing;
     return html`<ol class="comments">${repeat(
       shown,

@@ -1,37 +1,43 @@
+import type { MutateOptions } from 'content-graph-client';
 import { html, type TemplateResult } from 'lit-html';
-import type { Pause } from '../api/problem.ts';
 import { outcome } from '../forms/fields.ts';
 import { createTask } from '../forms/task.ts';
 import { announce } from '../parts/announce.ts';
 import type { Context } from './screen.ts';
 
-export interface DeletionOptions {
+export interface DeletionOptions<Result> {
   readonly id: string;
   readonly what: 'post' | 'comment';
   readonly hint: string;
   /** Deletes the version that the page shows. */
-  readonly send: (idempotencyKey: string, onPause: (pause: Pause) => void) => Promise<boolean>;
-  readonly onDeleted: () => void;
+  readonly send: (options: MutateOptions) => Promise<Result>;
+  readonly onDeleted: (result: Result) => void;
+  /** Reads it again: if somebody has changed it, the user sees that before deleting it. */
+  readonly refresh: () => Promise<void>;
 }
 
 const VERBS = { post: 'Delete', comment: 'Remove' } as const;
 
 /** A button that deletes something once the user has confirmed it. */
-export function createDeletion(context: Context, { id, what, hint, send, onDeleted }: DeletionOptions) {
-  const { drafts, update, onSignedOut } = context;
+export function createDeletion<Result>(
+  context: Context,
+  { id, what, hint, send, onDeleted, refresh }: DeletionOptions<Result>,
+) {
   const verb = VERBS[what];
-  const task = createTask<never, boolean>({
+  const task = createTask<never, Result>(context, {
     name: `deletion ${id}`,
-    drafts,
     initial: {},
-    send: (_, key, onPause) => send(key, onPause),
-    onDone() {
+    send: (_, options) => send(options),
+    onDone(result) {
       announce(`The ${what} is deleted.`);
-      onDeleted();
+      onDeleted(result);
     },
-    onSignedOut,
-    update,
   });
+
+  async function submit(): Promise<void> {
+    await task.submit();
+    if (task.state.kind === 'failed') await refresh();
+  }
 
   const dialog = () => document.querySelector<HTMLDialogElement>(`[id="delete-${id}"]`);
 
@@ -44,7 +50,7 @@ export function createDeletion(context: Context, { id, what, hint, send, onDelet
         ${outcome(task)}
         <div class="actions">
           <button type="button" autofocus @click=${() => dialog()?.close()}>Keep it</button>
-          <button type="button" class="danger" aria-busy=${task.state.kind === 'sending'} @click=${() => task.submit()}>
+          <button type="button" class="danger" aria-busy=${task.state.kind === 'sending'} @click=${submit}>
             ${task.state.kind === 'sending' ? 'Deleting…' : `${verb} ${what}`}
           </button>
         </div>

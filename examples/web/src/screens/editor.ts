@@ -4,12 +4,11 @@ import { createEdit, type Edit, type Stored } from '../forms/edit.ts';
 import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
 import { tagsIn, tagText } from '../forms/tags.ts';
 import { createTask, type Task } from '../forms/task.ts';
-import { openPost } from '../live/list.ts';
-import { mutateOwn, type OptimisticChange } from '../live/optimistic-change.ts';
+import { type List, openPost } from '../live/list.ts';
 import { announce } from '../parts/announce.ts';
-import { problemNotice } from '../parts/notice.ts';
+import { listNotice } from '../parts/notice.ts';
 import { listPath, postPath } from '../router.ts';
-import type { Context, Screen } from './screen.ts';
+import type { Context, Mutated, Screen } from './screen.ts';
 
 type Field = 'title' | 'body' | 'tags';
 
@@ -31,38 +30,29 @@ function fields(task: Task<Field>) {
 
 /** A form for a new post, or for changing the post with an id. */
 export function createEditor(context: Context, id: string | undefined): Screen {
-  const { drafts, changes, mayChange, update, onSignedOut, go } = context;
+  const { drafts, mutate, mayChange, go } = context;
   const heading = id === undefined ? 'New post' : 'Edit post';
   let task: Task<Field> | undefined;
   let edit: Edit<Field> | undefined;
 
-  const common = (verb: string) => ({
-    drafts,
-    onDone({ data: post, show }: OptimisticChange<Post>) {
+  const onDone =
+    (said: string) =>
+    ({ data: post, show }: Mutated<Post>) => {
       show({ postId: post.id, post, commentId: null, comment: null });
-      announce(verb);
+      announce(said);
       go(postPath(post.id));
-    },
-    onSignedOut,
-    update,
-  });
+    };
 
   function beginEdit(postId: string, stored: Stored<Field>): Edit<Field> {
-    return createEdit<Field, OptimisticChange<Post>>({
-      ...common('Your changes are saved.'),
+    return createEdit<Field, Mutated<Post>>(context, {
       name: draftNameOf(postId),
       stored,
-      async send({ tags, ...texts }, ifVersion, key, onPause) {
+      async send({ tags, ...texts }, ifVersion, options) {
         const given = { ...texts, ...(tags === undefined ? {} : { tags: tagsIn(tags) }) };
-        const { data, ...done } = await mutateOwn(
-          changes,
-          UpdatePost,
-          { id: postId, ifVersion, ...given },
-          key,
-          onPause,
-        );
-        return { ...done, data: data.updatePost };
+        const { data, show } = await mutate(UpdatePost, { id: postId, ifVersion, ...given }, options);
+        return { data: data.updatePost, show };
       },
+      onDone: onDone('Your changes are saved.'),
       onUnchanged: () => go(postPath(postId)),
       onConflict: () => void resolve(),
     });
@@ -87,19 +77,18 @@ export function createEditor(context: Context, id: string | undefined): Screen {
   /** Where both have changed different fields, all of it is kept, and nobody has to decide. */
   async function resolve(): Promise<void> {
     await list?.refresh();
-    if (edit?.theirs.size === 0 && list?.items?.length === 1) await edit.submit();
+    if (edit?.theirs.size === 0 && list?.current.items?.length === 1) await edit.submit();
   }
 
   if (id === undefined)
-    task = createTask<Field, OptimisticChange<Post>>({
-      ...common('Your post is published.'),
+    task = createTask<Field, Mutated<Post>>(context, {
       name: 'new post',
       initial: { title: '', body: '', tags: '' },
-      async send({ title, body, tags }, key, onPause) {
-        const variables = { title, body, tags: tagsIn(tags) };
-        const { data, ...done } = await mutateOwn(changes, CreatePost, variables, key, onPause);
-        return { ...done, data: data.createPost };
+      async send({ title, body, tags }, options) {
+        const { data, show } = await mutate(CreatePost, { title, body, tags: tagsIn(tags) }, options);
+        return { data: data.createPost, show };
       },
+      onDone: onDone('Your post is published.'),
     });
 
   async function submit(event: SubmitEvent): Promise<void> {
@@ -110,8 +99,9 @@ export function createEditor(context: Context, id: string | undefined): Screen {
   }
 
   function refusal(): string | undefined {
-    const [post] = list?.items ?? [];
-    if (list?.items !== undefined && post === undefined)
+    const { items } = list?.current ?? {};
+    const [post] = items ?? [];
+    if (items !== undefined && post === undefined)
       return edit?.isDraft === true
         ? 'This post was deleted while you were writing. Your text is still here, to be copied.'
         : 'This post does not exist. It may have been deleted.';
@@ -119,6 +109,11 @@ export function createEditor(context: Context, id: string | undefined): Screen {
       ? undefined
       : 'Only its author and admins can edit this post.';
   }
+
+  const loading = ({ current, retry }: List<Post>) =>
+    current.items === undefined && current.error === undefined
+      ? html`<p class="soft loading">Loading the post…</p>`
+      : listNotice(current, retry);
 
   const saveButton = (
     of: Task<Field>,
@@ -146,8 +141,7 @@ export function createEditor(context: Context, id: string | undefined): Screen {
       const refused = refusal();
       const isShown = task !== undefined && (refused === undefined || task.isDraft);
       return html`<div class="screen-head"><h1 tabindex="-1">${heading}</h1></div>
-        ${list?.items === undefined && list?.problem === undefined && list !== undefined ? html`<p class="soft loading">Loading the post…</p>` : nothing}
-        ${list?.problem === undefined ? nothing : problemNotice(list.problem, list.retry)}
+        ${list === undefined ? nothing : loading(list)}
         ${refused === undefined ? nothing : html`<p class="notice bad" role="alert">${refused}</p>`}
         ${isShown && task !== undefined ? form(task, refused === undefined) : nothing}`;
     },

@@ -1,46 +1,37 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { mutate } from '../api/client.ts';
 import { DeletePost, type Post } from '../api/operations.ts';
 import { openPost } from '../live/list.ts';
 import { avatar, byline, tagList } from '../parts/byline.ts';
-import { problemNotice } from '../parts/notice.ts';
+import { listNotice } from '../parts/notice.ts';
 import { editPath, listPath } from '../router.ts';
 import { createComments } from './comments.ts';
 import { createDeletion } from './deletion.ts';
 import { draftNameOf } from './editor.ts';
 import type { Context, Screen } from './screen.ts';
 
-export interface PostScreenOptions {
-  readonly id: string;
-  /** What the list knows of it, shown until it is loaded. */
-  readonly known: Post | undefined;
-  readonly status: () => TemplateResult;
-}
-
-/** One post with its comments, as they are now. */
-export function createPost(context: Context, { id, known, status }: PostScreenOptions): Screen {
-  const { changes, drafts, mayChange, go } = context;
+/**
+ * One post with its comments, as they are now.
+ * @param known what the list knows of it, shown until it is loaded
+ */
+export function createPost(context: Context, id: string, known: Post | undefined): Screen {
+  const { mutate, drafts, mayChange, status, go } = context;
   const list = openPost(context, id);
-  const current = (): Post | undefined => (list.items === undefined ? known : list.items[0]);
-  const isMissing = () => list.items?.length === 0;
+  function current(): Post | undefined {
+    const { items = known && [known] } = list.current;
+    return items?.[0];
+  }
+  const isMissing = () => list.current.items?.length === 0;
   const comments = createComments(context, id, () => current()?.author.id);
   const deletion = createDeletion(context, {
     id,
     what: 'post',
     hint: 'Its comments are deleted too.',
-    async send(key, onPause) {
-      const variables = { id, ifVersion: current()?.version ?? 0 };
-      const { data } = await mutate(DeletePost, variables, key, onPause).catch((error: unknown) => {
-        // If somebody has changed it, the user sees that first.
-        void list.refresh();
-        throw error;
-      });
-      return data.deletePost;
-    },
-    onDeleted() {
-      changes.optimisticChange()({ postId: id, post: null, commentId: null, comment: null });
+    send: (options) => mutate(DeletePost, { id, ifVersion: current()?.version ?? 0 }, options),
+    onDeleted({ show }) {
+      show({ postId: id, post: null, commentId: null, comment: null });
       go(listPath);
     },
+    refresh: list.refresh,
   });
 
   const ownActions = () => html`<div class="actions">
@@ -64,22 +55,22 @@ export function createPost(context: Context, { id, known, status }: PostScreenOp
 
   function heading(): string {
     if (isMissing()) return 'Not found';
-    return current()?.title ?? (list.problem === undefined ? 'Loading…' : 'Post');
+    return current()?.title ?? (list.current.error === undefined ? 'Loading…' : 'Post');
   }
 
   return {
     get title() {
       return heading();
     },
-    render:
-      () => html`<p class="back"><a class="back-link" href=${listPath}><span aria-hidden="true">←</span> All posts</a></p>
-      ${status()}
+    render: () => html`<div class="screen-head">
+        <a class="back-link" href=${listPath}><span aria-hidden="true">←</span> All posts</a> ${status()}
+      </div>
       <article class="card post">
         <h1 tabindex="-1">${heading()}</h1>
-        ${list.problem === undefined ? nothing : problemNotice(list.problem, list.retry)}
+        ${listNotice(list.current, list.retry)}
         ${content()}
       </article>
-      ${list.items === undefined ? nothing : comments.render(list.items[0]?.commentCount)}`,
+      ${list.current.items === undefined ? nothing : comments.render(current()?.commentCount)}`,
     dispose() {
       list.close();
       comments.dispose();

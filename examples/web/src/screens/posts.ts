@@ -6,7 +6,7 @@ import { openPosts } from '../live/list.ts';
 import { mayBeRead, TOP_PX } from '../live/reader.ts';
 import { announce } from '../parts/announce.ts';
 import { avatar, byline, tagList } from '../parts/byline.ts';
-import { problemNotice } from '../parts/notice.ts';
+import { listNotice } from '../parts/notice.ts';
 import { listPath, postPath } from '../router.ts';
 import type { Context, Screen } from './screen.ts';
 
@@ -23,21 +23,13 @@ export interface PostsScreen extends Screen {
   leave(): void;
 }
 
-/** The list of posts, or of those with a tag. `status` says whether it is live. */
-export function createPosts(
-  context: Context,
-  tag: string | undefined,
-  status: () => TemplateResult,
-): PostsScreen {
-  const { user, update } = context;
+/** The list of posts, or of those with a tag. */
+export function createPosts(context: Context, tag: string | undefined): PostsScreen {
+  const { user, status, update } = context;
   const held = createHeld<Post>();
-  const list = openPosts(context, {
-    tag,
-    first: PAGE_SIZE,
-    onList: ({ items = [] }) => arrive(held.take(items)),
-  });
   let place = { top: 0, id: '' };
   let isShown = false;
+  const list = openPosts(context, { tag, first: PAGE_SIZE }, ({ items = [] }) => arrive(held.take(items)));
 
   async function more(): Promise<void> {
     const before = held.shown.length;
@@ -102,11 +94,12 @@ export function createPosts(
   </div>`;
 
   function foot(): TemplateResult | typeof nothing {
-    if (list.items === undefined || list.problem !== undefined) return nothing;
-    if (!list.hasMore)
+    const { items, error, hasMore, isReading } = list.current;
+    if (items === undefined || error !== undefined) return nothing;
+    if (!hasMore)
       return html`<p class="end soft">${held.shown.length === 0 ? 'No posts yet.' : 'These are all posts.'}</p>`;
-    return html`<button type="button" class="more" aria-busy=${list.isReading} @click=${more}>
-      ${list.isReading ? 'Loading…' : 'More'}
+    return html`<button type="button" class="more" aria-busy=${isReading} @click=${more}>
+      ${isReading ? 'Loading…' : 'More'}
     </button>`;
   }
 
@@ -114,7 +107,7 @@ export function createPosts(
     const all = html`<a class="clear" href=${listPath}>Show all posts</a>`;
     return html`<div class="screen-head">
       <h1 tabindex="-1">${tag === undefined ? 'Posts' : `Posts tagged “${tag}”`}</h1>
-      ${tag === undefined ? nothing : all}
+      ${tag === undefined ? nothing : all} ${status()}
     </div>`;
   }
 
@@ -134,14 +127,15 @@ export function createPosts(
     },
     render() {
       isShown = true;
-      const isEmpty = list.items === undefined;
-      return html`${head()} ${status()}
+      const { items, error, isReading } = list.current;
+      const isEmpty = items === undefined;
+      return html`${head()}
         ${held.waiting.length === 0 ? nothing : waitingButton()}
-        <ol class="posts card" ?hidden=${held.shown.length === 0} aria-busy=${list.isReading && isEmpty}>
+        <ol class="posts card" ?hidden=${held.shown.length === 0} aria-busy=${isReading && isEmpty}>
           ${repeat(held.shown, ({ id }) => id, row)}
         </ol>
-        ${isEmpty && list.problem === undefined ? html`<p class="soft loading">Loading posts…</p>` : foot()}
-        ${list.problem === undefined ? nothing : problemNotice(list.problem, list.retry)}`;
+        ${isEmpty && error === undefined ? html`<p class="soft loading">Loading posts…</p>` : foot()}
+        ${listNotice(list.current, list.retry)}`;
     },
     dispose: list.close,
   };

@@ -1,8 +1,8 @@
+import type { Changes, Client, Document, MutateOptions, SessionUser } from 'content-graph-client';
 import type { TemplateResult } from 'lit-html';
-import type { Changes } from '../../../live.ts';
 import type { Change } from '../api/operations.ts';
-import type { User } from '../api/session.ts';
 import type { Drafts } from '../forms/drafts.ts';
+import type { TaskContext } from '../forms/task.ts';
 
 /** What the window shows for a route. Its heading is an `h1` that can be focused. */
 export interface Screen {
@@ -11,16 +11,30 @@ export interface Screen {
   dispose(): void;
 }
 
+/** The result of a mutation of this page. */
+export interface Mutated<Data> {
+  readonly data: Data;
+  /** Shows a change before the stream brings it. */
+  readonly show: (change: Change) => void;
+}
+
 /** What a screen of a signed-in user may use. */
-export interface Context {
-  readonly user: User;
+export interface Context extends TaskContext {
+  readonly user: SessionUser;
+  readonly client: Client;
   readonly drafts: Drafts;
   readonly changes: Changes<Change>;
+  readonly mutate: <Data, Variables>(
+    document: Document<Data, Variables>,
+    variables: Variables,
+    options: MutateOptions,
+  ) => Promise<Mutated<Data>>;
   /** Whether the user may change what this user has written. */
   readonly mayChange: (authorId: string) => boolean;
+  /** Says whether the page is live. */
+  readonly status: () => TemplateResult;
   /** Renders again soon. Resolves when it has. */
   readonly update: () => Promise<void>;
-  readonly onSignedOut: () => void;
   /** Goes to another address, unless the user has left this screen meanwhile. */
   readonly go: (hash: string) => void;
 }

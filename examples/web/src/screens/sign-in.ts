@@ -1,35 +1,37 @@
+import type { ContentGraphError, SessionUser } from 'content-graph-client';
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { type Problem, problemIn } from '../api/problem.ts';
-import { logIn, type User } from '../api/session.ts';
-import { problemNotice } from '../parts/notice.ts';
+import { session } from '../api/client.ts';
+import { errorOf } from '../api/failure.ts';
+import { describeError, failureNotice } from '../parts/notice.ts';
 import type { Screen } from './screen.ts';
 
 export interface SignInOptions {
   /** Why the user has to sign in. */
   readonly reason: string | undefined;
-  readonly onSignedIn: (user: User) => void;
+  readonly onSignedIn: (user: SessionUser) => void;
   readonly update: () => void;
 }
 
-/** The words for a problem at this form. */
-function told(problem: Problem): Problem {
-  if (problem.kind !== 'rate-limited') return problem;
-  return { ...problem, message: 'Too many attempts.' };
+/** The words for an error at this form. */
+function describe(error: ContentGraphError): string {
+  if (error.code === 'UNAUTHENTICATED') return error.message;
+  return error.httpStatus === 429 ? 'Too many attempts.' : describeError(error);
 }
 
 export function createSignIn({ reason, onSignedIn, update }: SignInOptions): Screen {
   let isBusy = false;
-  let problem: Problem | undefined;
+  let error: ContentGraphError | undefined;
+  /** Until then, the service rejects every attempt. */
+  let untilMs: number | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function show(found: Problem): void {
-    problem = told(found);
+  function show(next: ContentGraphError | undefined): void {
+    error = next;
     clearTimeout(timer);
-    if (found.retryAtMs !== undefined)
-      timer = setTimeout(() => {
-        problem = undefined;
-        update();
-      }, found.retryAtMs - Date.now());
+    const { retryAfterMs } = next ?? {};
+    untilMs = retryAfterMs && Date.now() + retryAfterMs;
+    if (retryAfterMs !== undefined) timer = setTimeout(() => show(undefined), retryAfterMs);
+    update();
   }
 
   async function submit(event: SubmitEvent): Promise<void> {
@@ -38,12 +40,11 @@ export function createSignIn({ reason, onSignedIn, update }: SignInOptions): Scr
     if (isBusy || !(form instanceof HTMLFormElement)) return;
     const data = new FormData(form);
     isBusy = true;
-    problem = undefined;
-    update();
+    show(undefined);
     try {
-      onSignedIn(await logIn(String(data.get('email')), String(data.get('password'))));
-    } catch (error) {
-      show(problemIn(error));
+      onSignedIn(await session.signIn(String(data.get('email')), String(data.get('password'))));
+    } catch (caught) {
+      show(errorOf(caught));
       form.querySelector<HTMLElement>('[name=password]')?.focus();
     } finally {
       isBusy = false;
@@ -53,11 +54,10 @@ export function createSignIn({ reason, onSignedIn, update }: SignInOptions): Scr
 
   /** Does not send by itself: the password may be a wrong one. */
   function notice(): TemplateResult | typeof nothing {
-    if (problem === undefined) return nothing;
-    const { retryAtMs, ...rest } = problem;
-    if (retryAtMs === undefined) return problemNotice(rest);
-    return html`<div class="notice bad" role="alert" data-problem=${problem.kind}>
-      <p>${problem.message} Try again in <count-down .until=${retryAtMs}></count-down>.</p>
+    if (error === undefined) return nothing;
+    if (untilMs === undefined) return failureNotice({ error }, undefined, describe(error));
+    return html`<div class="notice bad" role="alert">
+      <p>${describe(error)} Try again in <count-down .until=${untilMs}></count-down>.</p>
     </div>`;
   }
 
@@ -79,7 +79,7 @@ export function createSignIn({ reason, onSignedIn, update }: SignInOptions): Scr
             ?readonly=${isBusy} />
         </div>
         ${notice()}
-        <button class="primary wide" ?disabled=${problem?.retryAtMs !== undefined} aria-busy=${isBusy}>
+        <button class="primary wide" ?disabled=${untilMs !== undefined} aria-busy=${isBusy}>
           ${isBusy ? 'Signing in…' : 'Sign in'}
         </button>
       </form>
