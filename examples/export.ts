@@ -7,12 +7,18 @@
  * of several with one id the last holds, and a deleted post takes its comments with it. Lines of `{"at": …}` say how far
  * the file has come: started again, also after `kill -9`, the export cuts off what stands after the last of them and goes
  * on there. So no line is missing, and none is half. Where the service no longer has the changes, it reads everything
- * again after `{"again": true}`: what stands before that line no longer holds. Needs only Node: copy this file and
- * `resuming-fetch.ts`.
+ * again after `{"again": true}`: what stands before that line no longer holds. Needs Node and the package
+ * `content-graph-client`.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { argv, env } from 'node:process';
-import { resumingFetch } from './resuming-fetch.ts';
+// In a project of yours: from 'content-graph-client'.
+import {
+  type Connection,
+  createClient,
+  type ListPage,
+  readConnection,
+} from '../packages/client/src/index.ts';
 
 const POST = 'id title body tags createdAt updatedAt version author { id name }';
 const COMMENT = 'id body createdAt updatedAt version author { id name }';
@@ -32,17 +38,6 @@ interface Item {
   readonly id: string;
 }
 
-interface Page<Of> {
-  readonly nodes: readonly Of[];
-  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-}
-
-interface Answer<Data> {
-  readonly data?: Data | null;
-  readonly errors?: readonly { readonly message: string; readonly extensions?: { readonly code?: string } }[];
-  readonly extensions?: { readonly eventId?: string };
-}
-
 interface Change {
   readonly postId: string;
   readonly post: Item | null;
@@ -59,30 +54,12 @@ interface Place {
 
 const START: Place = { after: null, eventId: undefined, isRead: false };
 const [, , url = '', path = ''] = argv;
-const headers = { 'content-type': 'application/json', authorization: `Bearer ${env.API_KEY}` };
-
-/** Asks until there is an answer. */
-async function ask<Data>(
-  query: string,
-  variables: object,
-): Promise<{ data: Data; eventId: string | undefined }> {
-  for (let pauseMs = 500; ; pauseMs = Math.min(pauseMs * 2, 15_000)) {
-    const init = { method: 'POST', headers: { ...headers, 'x-show-event-id': '1' } };
-    const body = JSON.stringify({ query, variables });
-    const response = await fetch(url, { ...init, body }).catch(() => undefined);
-    const text = await response?.text().catch(() => undefined);
-    if (response !== undefined && text !== undefined && response.status !== 429 && response.status < 500) {
-      const { data, errors, extensions }: Answer<Data> = JSON.parse(text);
-      if (data == null) throw new Error(errors?.[0]?.message ?? `status ${response.status}`);
-      return { data, eventId: extensions?.eventId };
-    }
-    // In seconds. A proxy may send a date, which is not a number (RFC 9110, section 10.2.3).
-    const askedMs = (Number(response?.headers.get('retry-after')) || 0) * 1_000;
-    await new Promise((resolve) =>
-      setTimeout(resolve, Math.max(askedMs, pauseMs * (0.5 + Math.random() / 2))),
-    );
-  }
-}
+const client = createClient({
+  url,
+  headers: { authorization: `Bearer ${env.API_KEY}` },
+  // It asks until the service responds.
+  retry: { queryBudgetMs: Number.POSITIVE_INFINITY },
+});
 
 /** Appends lines and then the place after them, all of it on the disk before it is gone on. */
 async function append(file: FileHandle, lines: readonly object[], place: Place): Promise<void> {
@@ -115,22 +92,26 @@ async function resume(file: FileHandle): Promise<Place> {
 async function readAll(file: FileHandle, from: Place): Promise<Place> {
   let place = from;
   while (!place.isRead) {
-    type Node = Item & { readonly commentsConnection: Page<Item> };
-    const { data, eventId } = await ask<{ postsConnection: Page<Node> }>(POSTS, { after: place.after });
+    type Posts = { readonly postsConnection: Connection<Item & { commentsConnection: Connection<Item> }> };
+    const options = { showEventId: true };
+    const { data, eventId } = await client.query<Posts, object>(POSTS, { after: place.after }, options);
+    const posts = readConnection(data.postsConnection);
     const lines: object[] = [];
-    for (const { commentsConnection, ...post } of data.postsConnection.nodes) {
+    for (const { commentsConnection, ...post } of posts.items) {
       lines.push({ post });
-      let comments: Page<Item> | undefined = commentsConnection;
+      let comments: Connection<Item> | undefined = commentsConnection;
       while (comments !== undefined) {
-        for (const comment of comments.nodes) lines.push({ comment: { ...comment, postId: post.id } });
-        if (!comments.pageInfo.hasNextPage) break;
-        type Found = { post: { commentsConnection: Page<Item> } | null };
-        const after: string | null = comments.pageInfo.endCursor;
-        comments = (await ask<Found>(MORE_COMMENTS, { id: post.id, after })).data.post?.commentsConnection;
+        const page: ListPage<Item> = readConnection(comments);
+        for (const comment of page.items) lines.push({ comment: { ...comment, postId: post.id } });
+        if (page.more === null) break;
+        type Found = { readonly post: { readonly commentsConnection: Connection<Item> } | null };
+        const variables = { id: post.id, after: page.more };
+        comments = (await client.query<Found, object>(MORE_COMMENTS, variables)).data.post
+          ?.commentsConnection;
       }
     }
-    const { endCursor: after, hasNextPage } = data.postsConnection.pageInfo;
-    place = { after: after ?? place.after, eventId: place.eventId ?? eventId, isRead: !hasNextPage };
+    const isRead = posts.more === null;
+    place = { after: posts.more ?? place.after, eventId: place.eventId ?? eventId, isRead };
     await append(file, lines, place);
   }
   return place;
@@ -143,23 +124,11 @@ function lineOf({ postId, post, commentId, comment }: Change): object {
 
 /** Appends what is changed, until the service no longer has the changes. */
 async function follow(file: FileHandle, place: Place): Promise<void> {
-  // Waits for a service that is not there: `resumingFetch` opens its first stream once.
-  await ask('{ __typename }', {});
-  const own = { ...headers, accept: 'text/event-stream', 'last-event-id': place.eventId ?? '' };
-  const body = JSON.stringify({ query: CHANGES });
-  const response = await resumingFetch(url, { method: 'POST', headers: own, body });
-  if (!response.ok || response.body === null) throw new Error(`the stream was refused: ${response.status}`);
-  // `resumingFetch` passes on whole events.
-  for await (const event of response.body.pipeThrough(new TextDecoderStream())) {
-    const [, id] = /^id: (.+)$/m.exec(event) ?? [];
-    const [, text] = /^data: (.+)$/m.exec(event) ?? [];
-    if (text === undefined || id === undefined) continue;
-    const { data, errors }: Answer<{ changes: Change }> = JSON.parse(text);
-    if (errors?.[0]?.extensions?.code === 'EVENT_HISTORY_EXPIRED') return;
-    if (data == null) throw new Error(errors?.[0]?.message ?? 'the stream has failed');
-    await append(file, [lineOf(data.changes)], { ...place, eventId: id });
+  const options = { after: place.eventId };
+  for await (const event of client.subscribe<{ readonly changes: Change }, object>(CHANGES, {}, options)) {
+    if (event.type === 'missedEvents') return;
+    await append(file, [lineOf(event.data.changes)], { ...place, eventId: event.id });
   }
-  throw new Error('the service has ended the stream');
 }
 
 const file = await open(path, 'a+');
