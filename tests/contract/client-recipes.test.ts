@@ -47,7 +47,6 @@ const SECURE_CONTEXT_ONLY =
 const EXCEPTIONS = new Map([
   ['examples/clients/documents/apollo-link.ts', 'docs/trusted-documents.md names the other way'],
   ['examples/clients/oauth-page/oauth.ts', 'a redirect URI is https or on localhost'],
-  ['examples/live/changes.ts', 'each tab has a stream of its own without Web Locks'],
 ]);
 
 it('code for browsers needs no secure context', () => {
