@@ -3,8 +3,8 @@ import type { Page, Request } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { DOCUMENTS } from '../../scripts/example-package.ts';
 import { type Example, signIn, startExample, titlesOf, waitUntilLive } from '../support/processes/example.ts';
-import { createPosts } from '../support/processes/posts.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { createPosts } from '../support/processes/posts.ts';
 import { runScript, until } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 

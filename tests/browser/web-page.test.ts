@@ -6,9 +6,9 @@ import { freePort, freePorts } from '../../scripts/cluster/processes.ts';
 import { blockOf, createWebPage, nginxOf, type WebPage, withPorts } from '../support/docs/web-page.ts';
 import { startNginx } from '../support/nginx.ts';
 import { openBrowser } from '../support/processes/browser.ts';
-import { createPosts } from '../support/processes/posts.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
 import { picture } from '../support/processes/picture.ts';
+import { createPosts } from '../support/processes/posts.ts';
 import { runScript } from '../support/processes/process.ts';
 import { admin, demoKey, productionSettings, startServer } from '../support/processes/server.ts';
 

@@ -10,8 +10,8 @@ import { freePorts } from '../../scripts/cluster/processes.ts';
 import { blocksOf } from '../support/docs/markdown.ts';
 import { startNginx } from '../support/nginx.ts';
 import { type BrowserOptions, openBrowser } from '../support/processes/browser.ts';
-import { createPosts } from '../support/processes/posts.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
+import { createPosts } from '../support/processes/posts.ts';
 import { ROOT, runProgram, type Settings } from '../support/processes/process.ts';
 import { admin, productionSettings, startServer } from '../support/processes/server.ts';
 
