@@ -26,9 +26,15 @@ const INVISIBLE = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}
  * PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates, so both are rejected, not replaced.
  * @throws {ApiError} BAD_USER_INPUT
  */
-export function checkText(argument: string, text: string, { min, max, visible = false }: TextRule): string {
+export function checkCharacters(argument: string, text: string): string {
   if (text.includes('\0')) throw badInput(argument, 'must not contain the NUL character.');
   if (!text.isWellFormed()) throw badInput(argument, 'must not contain a lone surrogate.');
+  return text;
+}
+
+/** @throws {ApiError} BAD_USER_INPUT */
+export function checkText(argument: string, text: string, { min, max, visible = false }: TextRule): string {
+  checkCharacters(argument, text);
   // A code point has one or two UTF-16 units, so most strings need no count.
   if (text.length > max || text.length < 2 * min) {
     const length = codePoints(text);

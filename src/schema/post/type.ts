@@ -9,7 +9,7 @@ import {
 } from '../../engine/builder/connections.ts';
 import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import type { Context } from '../../engine/core/context.ts';
-import { checkText, lengthOf, parseId, type TextRule } from '../../engine/core/input.ts';
+import { checkCharacters, checkText, lengthOf, parseId, type TextRule } from '../../engine/core/input.ts';
 import { createEntity, type EntityRow, type ListRelation, selectList } from '../../engine/queries/entity.ts';
 import { inLoaderBatch, readById } from '../../engine/queries/loaders.ts';
 import { connectionPage, type PageRange, parseListPage } from '../../engine/queries/pagination.ts';
@@ -35,7 +35,8 @@ const POST_BY_SLUG = statement<PostRow>(
 );
 
 /** Other strings match nothing, and PostgreSQL cannot store some of them. */
-const knownSlug = (slug: string, rule: TextRule) => (isSlug(slug, rule) ? slug : undefined);
+const knownSlug = (slug: string, rule: TextRule) =>
+  isSlug(checkCharacters('slug', slug), rule) ? slug : undefined;
 
 interface TagsRow extends Pick<Tag, 'postId'> {
   readonly names: string[];

@@ -1,5 +1,5 @@
 import { ACCOUNT_NAME } from '../../auth/accounts.ts';
-import { checkText, lengthOf, type TextRule } from '../../engine/core/input.ts';
+import { checkCharacters, checkText, lengthOf, type TextRule } from '../../engine/core/input.ts';
 import { badInput, quoteValue } from '../../platform/errors.ts';
 import type { ContentLimits } from '../content-limits.ts';
 
@@ -7,7 +7,6 @@ import type { ContentLimits } from '../content-limits.ts';
 const HANDLE = /^\d*[a-z_][a-z\d_]*$/;
 /** RFC 3986 has only ASCII characters, and no white space. */
 const HTTPS = /^https:\/\/[!-~]+$/i;
-const ANY_LENGTH: TextRule = { min: 0, max: Number.POSITIVE_INFINITY };
 
 export const describeHandle = (rule: TextRule): string =>
   `${lengthOf(rule)} of a-z, 0-9 and "_", not only digits`;
@@ -20,7 +19,7 @@ const isHandle = (text: string, { min, max }: TextRule): boolean =>
  * @throws {ApiError} BAD_USER_INPUT
  */
 export function parseHandle(text: string, rule: TextRule): string | undefined {
-  const handle = checkText('handle', text, ANY_LENGTH).toLowerCase();
+  const handle = checkCharacters('handle', text).toLowerCase();
   return isHandle(handle, rule) ? handle : undefined;
 }
 
