@@ -52,7 +52,7 @@ const EXCEPTIONS = new Map([
 it('code for browsers needs no secure context', () => {
   const files = globSync(['examples/**/*.{html,js,mjs,ts,tsx}', 'src/**/browser/*.js'], {
     cwd: ROOT,
-    exclude: ['**/node_modules/**', '**/dist/**', '**/generated/**', '**/__generated__/**'],
+    exclude: ['**/node_modules/**', '**/{build,dist}/**', '**/generated/**', '**/__generated__/**'],
   });
   const pages = globSync(['README.md', 'docs/*.md', 'docs/clients/*.md'], { cwd: ROOT });
   const shown = pages.flatMap((page) =>
