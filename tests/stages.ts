@@ -186,7 +186,12 @@ export const GATE_STAGES: readonly GateStage[] = [
   {
     name: 'clients',
     budgetSeconds: 56,
-    steps: [{ script: 'test:clients', files: tests('clients', ['adapters', 'apollo', 'requests']) }],
+    steps: [
+      {
+        script: 'test:clients',
+        files: tests('clients', ['adapters', 'apollo', 'persisted-queries', 'requests']),
+      },
+    ],
   },
   {
     name: 'fuzz',

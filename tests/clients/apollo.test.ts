@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApolloClient } from '../../examples/clients/apollo/client.ts';
 import {
   applyChange,
+  CHANGES,
   createPost,
   followPosts,
   insertPost,
@@ -107,6 +108,23 @@ describe('Apollo Client', () => {
     await until('a deletion', () => received.length === 4);
     expect(titles()).toEqual(['new', 'own', 'edited']);
     expect(client.cache.extract()).not.toHaveProperty([`Post:${old}`]);
+  });
+
+  it('follows from the event id of a query, so that nothing between the two is missed', async () => {
+    const service = await startService();
+    const client = open(service);
+    const ids: string[] = [];
+    const onEventId = (id: string) => void ids.push(id);
+    await client.query({ query: POSTS, variables: { first: 2 }, context: { onEventId } });
+    await service.create('between');
+    const received: string[] = [];
+    const following = client
+      .subscribe({ query: CHANGES, context: { after: ids[0] } })
+      .subscribe((result) => void received.push(titleOf(result)));
+    onTestFinished(() => following.unsubscribe());
+    await until('the event', () => received.length > 0);
+    expect(received).toEqual(['between']);
+    expect(ids).toHaveLength(1);
   });
 
   it('resumes over SIGKILL and over a shutdown: none lost, none twice, in order', async () => {
