@@ -222,9 +222,11 @@ describe('Relay', () => {
     await service.create('one');
     await told('one');
     await service.restart('SIGKILL', 'two', 'three');
+    session.client.retry();
     await told('three');
     const { opened } = answers;
     await service.restart('SIGTERM', 'four');
+    session.client.retry();
     await until('the stream', () => answers.opened > opened);
     await service.create('five');
     await told('five');
