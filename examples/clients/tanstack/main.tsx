@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider, useMutation, useQuery } from '@tanstack/react-query';
-import { createClient, type SessionUser } from 'content-graph-client';
+import { type ContentGraphError, createClient, type SessionUser } from 'content-graph-client';
 import { useStore } from 'content-graph-client/react';
-import { type ReactNode, StrictMode, useEffect, useRef } from 'react';
+import { type ReactNode, StrictMode, useEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { LiveProvider, useConnection } from './live-provider.tsx';
 import './page.css';
@@ -61,18 +61,32 @@ const setUser = (user: SessionUser | null) => {
 const askAgain = () => void queries.invalidateQueries({ queryKey: VIEWER });
 
 function App(): ReactNode {
-  const viewer = useQuery({ queryKey: VIEWER, queryFn: () => session.getViewer(), retry: false });
-  const { data: user, error } = viewer;
-  if (error !== null && user === undefined)
+  const [retried, setRetried] = useState<ContentGraphError>();
+  const {
+    data: user,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: VIEWER,
+    queryFn: ({ signal }) => session.getViewer({ signal, onRetry: setRetried }),
+    retry: false,
+  });
+  if (user === undefined) {
+    const message = (error ?? retried)?.message;
+    if (message === undefined) return null;
     return (
       <p role="alert">
-        {error.message}{' '}
-        <button type="button" onClick={() => void viewer.refetch()}>
-          Try again
-        </button>
+        {message}{' '}
+        {error === null ? (
+          'Trying again …'
+        ) : (
+          <button type="button" onClick={() => void refetch()}>
+            Try again
+          </button>
+        )}
       </p>
     );
-  if (user === undefined) return null;
+  }
   if (user === null) return <SignIn session={session} onUser={setUser} />;
   return (
     <LiveProvider key={user.id} url={URL_OF_SERVICE} user={user}>
