@@ -17,6 +17,7 @@ export const contentLimits = (_settings: Pick<Config, never>) => ({
     body: { min: 1, max: 50_000 },
     tag: { min: 1, max: 50 },
     maxTags: 10,
+    maxFilterTags: 5,
     slug: { min: 1, max: 80 },
     excerpt: { min: 1, max: 1_000, standard: 200 },
   },

@@ -71,11 +71,13 @@ export function missingSlugs({ post: { slug: rule } }: ContentLimits): Job {
         try {
           await fill(db, posts, rule);
         } catch (error) {
-          // A new post took one of the slugs. The next run fills the batch.
           if (violatedUniqueIndex(error) !== SLUG_INDEX) throw error;
+          // A new post took one of the slugs. The next run fills the batch.
+          break;
         }
-        after = posts.length < BATCH ? FIRST_ID : (posts.at(-1)?.id ?? FIRST_ID);
-        if (after === FIRST_ID) break;
+        // New posts have later ids. A run that finds none lets the next run begin again.
+        after = posts.at(-1)?.id ?? FIRST_ID;
+        if (posts.length < BATCH) break;
       }
       return 0;
     },

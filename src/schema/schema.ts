@@ -24,7 +24,7 @@ function defineModules(toolkit: SchemaToolkit, limits: ContentLimits, revocation
   defineAccountMutations(toolkit, user, account, limits, revocations);
 
   const post = definePost(toolkit, user, limits.post);
-  definePostRelations(toolkit, user, post);
+  definePostRelations(toolkit, user, post, limits.post);
   definePostQueries(toolkit, post, limits.post);
   definePostMutations(toolkit, post, limits.post);
   definePostSubscriptions(toolkit, post);

@@ -1,9 +1,9 @@
-import { connection, MAX_IDS, type PageArguments, sizeFaults, slice } from './pages.ts';
+import { connection, type Listed, MAX_IDS, type PageArguments, sizeFaults, slice } from './pages.ts';
 import { FORBIDDEN, holds, needEmail, needSelf } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
 import { byAge, MADE_TEXT, named, type Place, type State, shownInstant } from './state.ts';
 import type { ChangeRow, CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
-import { badInput, reject, textFaults, Wrong } from './wrong.ts';
+import { badInput, type Fault, reject, textFaults, Wrong } from './wrong.ts';
 
 type Args<T = unknown> = PageArguments & T;
 const newestFirst = <Row extends PostRow | CommentRow | KeyRow>(rows: readonly Row[]) =>
@@ -15,38 +15,109 @@ function userOf({ users }: State, id: string): UserRow {
   return user;
 }
 
-function tagged(posts: readonly PostRow[], tag: string | null | undefined): readonly PostRow[] {
-  return tag == null ? posts : posts.filter(({ tags }) => tags.includes(tag));
-}
-
 /** Contract section 1: as long as a tag can be. */
 const TAG = { min: 1, max: 50 };
+const MAX_FILTER_TAGS = 5;
 
-type PostsArguments = Args<{ createdAfter?: number | null; tag?: string | null }>;
+type Order = 'NEWEST' | 'OLDEST' | 'RECENTLY_UPDATED';
 
-function posts(_: never, args: PostsArguments, context: Context): readonly PostRow[] {
-  const both = args.createdAfter != null && args.offset != null;
-  const conflict = both ? [badInput('offset'), badInput('createdAfter')] : [];
-  reject([...sizeFaults(args), ...textFaults('tag', args.tag, TAG), ...conflict]);
-  const rows = newestFirst(tagged(context.state.posts, args.tag));
-  const { createdAfter } = args;
-  if (createdAfter == null) return slice(rows, args);
-  return slice(
-    rows.reverse().filter((row) => row.createdAt > createdAfter),
-    args,
-  );
+interface Filter {
+  readonly author?: string | null;
+  readonly tags?: readonly string[] | null;
+  readonly createdAfter?: number | null;
+  readonly createdBefore?: number | null;
+  readonly updatedAfter?: number | null;
 }
 
+interface Narrowing {
+  readonly filter?: Filter | null;
+  readonly orderBy?: Order | null;
+}
+
+type PostsArguments = Args<Narrowing & { createdAfter?: number | null; tag?: string | null }>;
+
+const narrowingFaults = ({ filter }: Narrowing): Fault[] => {
+  const tags = filter?.tags ?? [];
+  const wrongTags = tags.flatMap((tag) => textFaults('filter', tag, TAG));
+  return [...wrongTags, ...(tags.length > MAX_FILTER_TAGS ? [badInput('filter')] : [])];
+};
+
+const byUpdate = (a: PostRow, b: PostRow) =>
+  byAge({ ...a, createdAt: a.updatedAt }, { ...b, createdAt: b.updatedAt });
+
+/** Posts in an order, with a condition that is checked row by row where no index has it. */
+function narrowed(
+  posts: readonly PostRow[],
+  { filter, orderBy }: Narrowing,
+  isOfAuthor: boolean,
+): Listed<PostRow> {
+  const { author, createdAfter, createdBefore, updatedAfter } = filter ?? {};
+  const tags = [...new Set(filter?.tags ?? [])];
+  const isByUpdate = orderBy === 'RECENTLY_UPDATED';
+  const sorted = [...posts].sort(isByUpdate ? byUpdate : byAge);
+  const isByTag = !isByUpdate && !isOfAuthor && author == null;
+  const hasTag = (tag: string | undefined) => (post: PostRow) => tag === undefined || post.tags.includes(tag);
+  const isCreated = ({ createdAt }: PostRow) =>
+    (createdAfter == null || createdAt > createdAfter) &&
+    (createdBefore == null || createdAt < createdBefore);
+  const isUpdated = ({ updatedAt }: PostRow) => updatedAt > (updatedAfter ?? Number.NEGATIVE_INFINITY);
+  const rows = sorted
+    .filter(({ authorId }) => author == null || authorId === author.toLowerCase())
+    .filter(isByUpdate ? isUpdated : isCreated)
+    .filter(hasTag(isByTag ? tags[0] : undefined));
+  const checkedTags = isByTag ? tags.slice(1) : tags;
+  const checksTime = isByUpdate ? (createdAfter ?? createdBefore) != null : updatedAfter != null;
+  const check = (post: PostRow) =>
+    checkedTags.every((tag) => hasTag(tag)(post)) && (isByUpdate ? isCreated : isUpdated)(post);
+  return {
+    rows: orderBy === 'OLDEST' ? rows : rows.reverse(),
+    check: checkedTags.length > 0 || checksTime ? check : undefined,
+  };
+}
+
+/** The arguments of the whole list, with what they have beside the filter in it. */
+function joined({ filter, orderBy, tag, createdAfter }: PostsArguments): Narrowing {
+  const tags = tag == null ? filter?.tags : [tag];
+  return {
+    filter: { ...filter, tags: tags ?? null, createdAfter: createdAfter ?? filter?.createdAfter ?? null },
+    orderBy: createdAfter == null ? (orderBy ?? null) : 'OLDEST',
+  };
+}
+
+const joiningFaults = ({ filter, orderBy, tag, createdAfter, offset }: PostsArguments): Fault[] => [
+  ...(createdAfter != null && offset != null ? [badInput('offset')] : []),
+  ...(createdAfter != null && filter?.createdAfter != null ? [badInput('createdAfter')] : []),
+  ...(createdAfter != null && orderBy != null && orderBy !== 'OLDEST' ? [badInput('orderBy')] : []),
+  ...(tag != null && filter?.tags != null ? [badInput('tag')] : []),
+];
+
+function posts(_: never, args: PostsArguments, context: Context): readonly PostRow[] {
+  reject([
+    ...sizeFaults(args),
+    ...textFaults('tag', args.tag, TAG),
+    ...narrowingFaults(args),
+    ...joiningFaults(args),
+  ]);
+  return slice(narrowed(context.state.posts, joined(args), false), args);
+}
+
+const isReordered = ({ orderBy }: Narrowing) => orderBy != null && orderBy !== 'NEWEST';
+
 function postsConnection(_: never, args: PostsArguments, context: Context) {
-  const rows = newestFirst(tagged(context.state.posts, args.tag));
-  return connection(rows, args, context, {
+  return connection(narrowed(context.state.posts, joined(args), false), args, context, {
     descending: true,
-    faults: textFaults('tag', args.tag, TAG),
+    reordered: isReordered(args),
+    faults: [...textFaults('tag', args.tag, TAG), ...narrowingFaults(args), ...joiningFaults(args)],
   });
 }
 
-const byAuthor = ({ state }: Context, { id }: UserRow) =>
-  newestFirst(state.posts.filter(({ authorId }) => authorId === id));
+function postsOf({ state }: Context, { id }: UserRow, args: Narrowing): Listed<PostRow> {
+  return narrowed(
+    state.posts.filter(({ authorId }) => authorId === id),
+    args,
+    true,
+  );
+}
 
 const commentsBy = ({ state }: Context, { id }: UserRow) =>
   newestFirst(state.comments.filter(({ authorId }) => authorId === id));
@@ -94,6 +165,7 @@ const Query = {
     return named(context.state.posts, id);
   },
   postBySlug(_: never, { slug }: { slug: string }, { state }: Context) {
+    reject(textFaults('slug', slug, {}));
     const current = state.posts.find((row) => row.slug === slug);
     const id = state.formerSlugs[slug] ?? (slug === slug.toLowerCase() ? slug : '');
     return current ?? state.posts.find((row) => row.id === id);
@@ -109,10 +181,10 @@ const Query = {
   },
   users(_: never, args: Args, context: Context) {
     reject(sizeFaults(args));
-    return slice(context.state.users, args);
+    return slice({ rows: context.state.users }, args);
   },
   usersConnection(_: never, args: Args, context: Context) {
-    return connection(context.state.users, args, context, {});
+    return connection({ rows: context.state.users }, args, context, {});
   },
   viewer(_: never, __: unknown, context: Context) {
     return userOf(context.state, context.caller?.userId ?? '');
@@ -146,17 +218,21 @@ const User = {
   },
   comments(user: UserRow, args: Args, context: Context) {
     reject(sizeFaults(args));
-    return slice(commentsBy(context, user), args);
+    return slice({ rows: commentsBy(context, user) }, args);
   },
   commentsConnection(user: UserRow, args: Args, context: Context) {
-    return connection(commentsBy(context, user), args, context, { descending: true });
+    return connection({ rows: commentsBy(context, user) }, args, context, { descending: true });
   },
-  posts(user: UserRow, args: Args, context: Context) {
-    reject(sizeFaults(args));
-    return slice(byAuthor(context, user), args);
+  posts(user: UserRow, args: Args<Narrowing>, context: Context) {
+    reject([...sizeFaults(args), ...narrowingFaults(args)]);
+    return slice(postsOf(context, user, args), args);
   },
-  postsConnection(user: UserRow, args: Args, context: Context) {
-    return connection(byAuthor(context, user), args, context, { descending: true });
+  postsConnection(user: UserRow, args: Args<Narrowing>, context: Context) {
+    return connection(postsOf(context, user, args), args, context, {
+      descending: true,
+      reordered: isReordered(args),
+      faults: narrowingFaults(args),
+    });
   },
   apiKeys(user: UserRow, _: unknown, context: Context) {
     needSelf(context, user.id);
@@ -196,10 +272,10 @@ const Post = {
   commentCount: (post: PostRow, _: unknown, context: Context) => commentsOn(context, post).length,
   comments(post: PostRow, args: Args, context: Context) {
     reject(sizeFaults(args));
-    return slice(commentsOn(context, post), args);
+    return slice({ rows: commentsOn(context, post) }, args);
   },
   commentsConnection(post: PostRow, args: Args, context: Context) {
-    return connection(commentsOn(context, post), args, context, {});
+    return connection({ rows: commentsOn(context, post) }, args, context, {});
   },
 };
 

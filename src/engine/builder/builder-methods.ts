@@ -1,5 +1,6 @@
 import SchemaBuilder, {
   type FieldMap,
+  type InputFieldMap,
   ObjectFieldBuilder,
   type ObjectRef,
   type SchemaTypes,
@@ -10,7 +11,7 @@ import { type ConnectionPage, loaderOf } from '../queries/loaders.ts';
 import { NODE, nodeFrom } from '../queries/node-type.ts';
 import type { Position } from '../queries/pagination.ts';
 import type { Types as OwnTypes } from './builder.ts';
-import { childConnection, childList } from './connections.ts';
+import { childConnection, childList, type ListArguments } from './connections.ts';
 
 export type NodeRef<Types extends SchemaTypes, Row extends object> = ObjectRef<Types, string | Row, Row> & {
   readonly entity: Entity<Row>;
@@ -37,11 +38,12 @@ interface RelationOptions {
   readonly scope?: Scope;
 }
 
-interface ListOptions extends Required<RelationOptions> {
+interface ListOptions<Extra extends InputFieldMap> extends Required<RelationOptions> {
   readonly order: ListOrder;
+  readonly narrowed?: ListArguments<Extra>;
 }
 
-interface PlainListOptions extends ListOptions {
+interface PlainListOptions<Extra extends InputFieldMap> extends ListOptions<Extra> {
   /** False if the list has no argument `offset`. */
   readonly offset?: boolean;
 }
@@ -60,16 +62,16 @@ declare global {
         options: RelationOptions,
       ): FieldRef<Types, unknown, 'Object'>;
       /** Adds a list of the rows that have the id of the parent row in their property `key`. */
-      hasMany<Row extends Position>(
+      hasMany<Row extends Position, Extra extends InputFieldMap = Record<never, never>>(
         type: NodeRef<Types, Row>,
         key: KeyOfType<Row, string>,
-        options: PlainListOptions,
+        options: PlainListOptions<Extra>,
       ): FieldRef<Types, unknown>;
       /** Adds a connection of the rows that have the id of the parent row in their property `key`. */
-      hasManyConnection<Row extends Position>(
+      hasManyConnection<Row extends Position, Extra extends InputFieldMap = Record<never, never>>(
         type: ConnectionRef<Types, Row>,
         key: KeyOfType<Row, string>,
-        options: ListOptions,
+        options: ListOptions<Extra>,
       ): FieldRef<Types, unknown>;
     }
   }

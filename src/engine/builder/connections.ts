@@ -1,4 +1,5 @@
 import type { ArgBuilder, InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
+import type { ArgumentNode } from 'graphql';
 import type { Scope } from '../../auth/scopes.ts';
 import type { ListRelation } from '../queries/entity.ts';
 import {
@@ -16,6 +17,7 @@ import {
   type PageRange,
   type Position,
   parseListPage,
+  rowsToCheck,
 } from '../queries/pagination.ts';
 import type { Types } from './builder.ts';
 
@@ -49,28 +51,51 @@ export const connectionArguments = (arg: ArgumentBuilder) => ({
 /** Skipping this many items costs as much as one field of an item. */
 const SKIPPED_A_POINT = 10;
 
+/** A row that is checked is read with its values, so it costs as much as five fields. */
+const CHECK_COST = 5;
+
 const within = (value: number, max: number) => Math.min(Math.max(value, 0), max);
 
+interface Sizes {
+  readonly limit?: number | null | undefined;
+  readonly first?: number | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly offset?: number | null | undefined;
+  /** See `RowCheck`. */
+  readonly checksRows?: boolean;
+}
+
 /** Out-of-range arguments count as the nearest allowed value, because the resolver rejects them (contract: limits). */
-function listCost({
-  limit,
-  first,
-  last,
-  offset,
-}: {
-  limit?: number | null | undefined;
-  first?: number | null | undefined;
-  last?: number | null | undefined;
-  offset?: number | null | undefined;
-}) {
+function listCost({ limit, first, last, offset, checksRows = false }: Sizes) {
+  const skipped = within(offset ?? 0, MAX_OFFSET);
+  const items = within(limit ?? first ?? last ?? DEFAULT_LIMIT, MAX_LIMIT);
   return {
-    field: 1 + Math.ceil(within(offset ?? 0, MAX_OFFSET) / SKIPPED_A_POINT),
-    multiplier: within(limit ?? first ?? last ?? DEFAULT_LIMIT, MAX_LIMIT),
+    field:
+      1 +
+      Math.ceil(skipped / SKIPPED_A_POINT) +
+      (checksRows ? CHECK_COST * rowsToCheck(items + 1, skipped) : 0),
+    multiplier: items,
   };
 }
 
+/**
+ * True if the arguments may make the list check its rows one by one. The function gets arguments as they stand in the
+ * document, so the complexity does not depend on the values of variables.
+ */
+type RowCheck = (given: readonly ArgumentNode[]) => boolean;
+
 type ChildBuilder<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
 type RootBuilder = PothosSchemaTypes.QueryFieldBuilder<Types, Types['Root']>;
+
+type Narrowing = Pick<PageRange, 'order' | 'filter'>;
+
+/** Further arguments of a list, which change its order or leave out rows. */
+export interface ListArguments<Extra extends InputFieldMap> {
+  readonly args: (arg: ArgumentBuilder) => Extra;
+  /** @throws {ApiError} BAD_USER_INPUT */
+  readonly narrow: (args: InputShapeFromFields<Extra>) => Narrowing;
+  readonly checksRows: RowCheck;
+}
 
 interface ListOptions<Type, Row extends object> {
   readonly type: Type;
@@ -79,40 +104,77 @@ interface ListOptions<Type, Row extends object> {
   readonly description: string;
 }
 
-export function childList<Parent extends { readonly id: string }, Row extends Position>(
+/** graphql-js gives look-ahead untyped arguments, which are coerced to the same types. */
+const narrowing =
+  <Extra extends InputFieldMap>(narrowed: ListArguments<Extra> | undefined) =>
+  (args: object): Narrowing =>
+    narrowed?.narrow(args as InputShapeFromFields<Extra>) ?? {};
+
+const checkExtension = (checksRows: RowCheck | undefined) =>
+  checksRows === undefined ? {} : { extensions: { checksRows } };
+
+export function childList<
+  Parent extends { readonly id: string },
+  Row extends Position,
+  Extra extends InputFieldMap,
+>(
   t: ChildBuilder<Parent>,
   {
     type,
     list,
     offset = true,
+    narrowed,
     ...options
-  }: ListOptions<ObjectRef<Types, string | Row, Row>, Row> & { readonly offset?: boolean },
+  }: ListOptions<ObjectRef<Types, string | Row, Row>, Row> & {
+    readonly offset?: boolean;
+    readonly narrowed?: ListArguments<Extra>;
+  },
 ) {
+  const narrow = narrowing(narrowed);
+  const page = (args: object): PageRange => ({ ...parseListPage(args), ...narrow(args) });
   return t.loadableList({
     ...options,
+    ...checkExtension(narrowed?.checksRows),
     type,
-    sql: { kind: 'many', list, page: parseListPage },
+    sql: { kind: 'many', list, page },
     byPath: true,
     complexity: listCost,
-    args: { limit: limitArgument(t.arg), ...(offset ? { offset: offsetArgument(t.arg) } : {}) },
+    args: {
+      limit: limitArgument(t.arg),
+      ...(offset ? { offset: offsetArgument(t.arg) } : {}),
+      ...narrowed?.args(t.arg),
+    },
     resolve: (parent) => parent.id,
-    load: async (ids: string[], context, args) => loadPages(context, list, ids, parseListPage(args)),
+    load: async (ids: string[], context, args) => loadPages(context, list, ids, page(args)),
   });
 }
 
-export function childConnection<Parent extends { readonly id: string }, Row extends Position>(
+export function childConnection<
+  Parent extends { readonly id: string },
+  Row extends Position,
+  Extra extends InputFieldMap,
+>(
   t: ChildBuilder<Parent>,
-  { list, ...options }: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row>,
+  {
+    list,
+    narrowed,
+    ...options
+  }: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row> & { readonly narrowed?: ListArguments<Extra> },
 ) {
+  const narrow = narrowing(narrowed);
+  const page = (args: object): PageRange => {
+    const narrowedPage = narrow(args);
+    return { ...connectionPage(args, narrowedPage.order), ...narrowedPage };
+  };
   return t.loadable({
     ...options,
-    sql: { kind: 'connection', list, page: connectionPage },
+    ...checkExtension(narrowed?.checksRows),
+    sql: { kind: 'connection', list, page },
     byPath: true,
     complexity: listCost,
-    args: connectionArguments(t.arg),
+    args: { ...connectionArguments(t.arg), ...narrowed?.args(t.arg) },
     resolve: (parent) => parent.id,
-    load: async (ids: string[], context, args) =>
-      loadConnectionPages(context, list, ids, connectionPage(args)),
+    load: async (ids: string[], context, args) => loadConnectionPages(context, list, ids, page(args)),
   });
 }
 
@@ -120,6 +182,7 @@ interface RootOptions<Args extends InputFieldMap> {
   readonly args: Args;
   /** @throws {ApiError} BAD_USER_INPUT */
   readonly page: (args: InputShapeFromFields<Args>) => PageRange;
+  readonly checksRows?: RowCheck;
 }
 
 /** graphql-js gives look-ahead untyped arguments, which are coerced to the same types. */
@@ -132,12 +195,13 @@ export function rootList<Row extends Position, Args extends InputFieldMap>(
   t: RootBuilder,
   options: ListOptions<ObjectRef<Types, string | Row, Row>, Row> & RootOptions<Args>,
 ) {
-  const { type, list, scope, description, args, page } = options;
+  const { type, list, scope, description, args, page, checksRows } = options;
   return t.field({
     type: [type],
     scope,
     description,
     args,
+    ...checkExtension(checksRows),
     sql: { kind: 'many', list, page: pageOfCoerced(options) },
     complexity: listCost,
     resolve: (_root, given, context) => readPage(context, list, page(given)),
@@ -148,12 +212,13 @@ export function rootConnection<Row extends Position, Args extends InputFieldMap>
   t: RootBuilder,
   options: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row> & RootOptions<Args>,
 ) {
-  const { type, list, scope, description, args, page } = options;
+  const { type, list, scope, description, args, page, checksRows } = options;
   return t.field({
     type,
     scope,
     description,
     args,
+    ...checkExtension(checksRows),
     sql: { kind: 'connection', list, page: pageOfCoerced(options) },
     complexity: listCost,
     resolve: (_root, given, context) => readConnectionPage(context, list, page(given)),

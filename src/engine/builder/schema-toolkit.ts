@@ -19,15 +19,13 @@ const definePageInfo = (builder: Builder) =>
       startCursor: t.string({
         nullable: true,
         description: 'The cursor of the first item, for `before`; null on an empty page.',
-        resolve: ({ rows: [first] }) => (first === undefined ? null : encodeCursor(first)),
+        resolve: ({ start, order }) => (start === undefined ? null : encodeCursor(start, order)),
       }),
       endCursor: t.string({
         nullable: true,
-        description: 'The cursor of the last item, for `after`; null on an empty page.',
-        resolve: ({ rows }) => {
-          const last = rows.at(-1);
-          return last === undefined ? null : encodeCursor(last);
-        },
+        description:
+          'The cursor of the last item, for `after`; null on an empty page. Where a filter has ended the page early, the cursor of the last item that was read.',
+        resolve: ({ end, order }) => (end === undefined ? null : encodeCursor(end, order)),
       }),
     }),
   });

@@ -24,24 +24,34 @@ const INVISIBLE = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}
 
 /**
  * PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates, so both are rejected, not replaced.
+ * @param subject names a part of the argument in the message
  * @throws {ApiError} BAD_USER_INPUT
  */
-export function checkCharacters(argument: string, text: string): string {
-  if (text.includes('\0')) throw badInput(argument, 'must not contain the NUL character.');
-  if (!text.isWellFormed()) throw badInput(argument, 'must not contain a lone surrogate.');
+export function checkCharacters(argument: string, text: string, subject = ''): string {
+  if (text.includes('\0')) throw badInput(argument, `${subject}must not contain the NUL character.`);
+  if (!text.isWellFormed()) throw badInput(argument, `${subject}must not contain a lone surrogate.`);
   return text;
 }
 
-/** @throws {ApiError} BAD_USER_INPUT */
-export function checkText(argument: string, text: string, { min, max, visible = false }: TextRule): string {
-  checkCharacters(argument, text);
+/**
+ * @param subject names a part of the argument in the message
+ * @throws {ApiError} BAD_USER_INPUT
+ */
+export function checkText(
+  argument: string,
+  text: string,
+  { min, max, visible = false }: TextRule,
+  subject = '',
+): string {
+  checkCharacters(argument, text, subject);
   // A code point has one or two UTF-16 units, so most strings need no count.
   if (text.length > max || text.length < 2 * min) {
     const length = codePoints(text);
     if (length < min || length > max)
-      throw badInput(argument, `must be ${min} to ${max} characters long, but has ${length}.`);
+      throw badInput(argument, `${subject}must be ${min} to ${max} characters long, but has ${length}.`);
   }
-  if (visible && INVISIBLE.test(text)) throw badInput(argument, 'must contain a visible character.');
+  if (visible && INVISIBLE.test(text))
+    throw badInput(argument, `${subject}must contain a visible character.`);
   return text;
 }
 

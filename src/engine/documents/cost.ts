@@ -1,4 +1,5 @@
 import {
+  type ArgumentNode,
   type FieldNode,
   type GraphQLField,
   type GraphQLNamedType,
@@ -30,6 +31,14 @@ export const SIZE_ARGUMENTS: ReadonlySet<string> = new Set(['limit', 'first', 'l
 type FieldCost = number | { readonly field?: number; readonly multiplier?: number };
 type DeclaredCost = FieldCost | ((args: Record<string, unknown>) => FieldCost) | undefined;
 
+interface FieldCosts {
+  readonly complexity?: DeclaredCost;
+  /** Costs that a list around the field does not multiply. */
+  readonly onceCost?: number;
+  /** True if arguments may make a list check its rows one by one. */
+  readonly checksRows?: (given: readonly ArgumentNode[]) => boolean;
+}
+
 export interface Cost extends OperationCost {
   readonly rootFields: number;
   /** The schema fields that the operation selects at any depth. */
@@ -39,16 +48,19 @@ export interface Cost extends OperationCost {
 /** `fields` counts the fields of the selection itself, fragments expanded. */
 interface Sum {
   complexity: number;
+  /** Complexity that a list does not multiply by its items. */
+  once: number;
   depth: number;
   fields: number;
 }
 
-const NOTHING: Readonly<Sum> = { complexity: 0, depth: 0, fields: 0 };
+const NOTHING: Readonly<Sum> = { complexity: 0, once: 0, depth: 0, fields: 0 };
 /** A meta field costs the same for every selection. */
-const META: Readonly<Sum> = { complexity: 1, depth: 1, fields: 1 };
+const META: Readonly<Sum> = { complexity: 1, once: 0, depth: 1, fields: 1 };
 
-function add(to: Sum, { complexity, depth, fields }: Readonly<Sum>): void {
+function add(to: Sum, { complexity, once, depth, fields }: Readonly<Sum>): void {
   to.complexity += complexity;
+  to.once += once;
   to.depth = Math.max(to.depth, depth);
   to.fields += fields;
 }
@@ -136,12 +148,14 @@ class CostWalk {
     }
     const field = isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined;
     if (field === undefined) return;
-    let declared = field.extensions.complexity as DeclaredCost;
+    const { complexity, onceCost = 0, checksRows } = field.extensions as FieldCosts;
+    let declared = complexity;
     if (typeof declared === 'function') {
       const sizes = this.#sizes(field, node);
       if (sizes === undefined) return;
-      declared = declared(sizes);
+      declared = declared({ ...sizes, checksRows: checksRows?.(node.arguments ?? []) ?? false });
     }
+    sum.once += onceCost;
     this.fields.add(field);
     const own = typeof declared === 'number' ? { field: declared } : declared;
     sum.complexity += own?.field ?? 1;
@@ -153,7 +167,7 @@ class CostWalk {
     }
     const below = this.selection(type, node.selectionSet);
     const items = own?.multiplier ?? (isListType(getNullableType(field.type)) ? DEFAULT_LIMIT : 1);
-    sum.complexity += below.complexity * Math.max(items, 0);
+    sum.complexity += below.complexity * Math.max(items, 0) + below.once;
     sum.depth = Math.max(sum.depth, 1 + below.depth);
   }
 
@@ -183,6 +197,7 @@ export function costOf(
 ): Cost {
   const walk = new CostWalk(schema, fragments, withDefaults(operation, variables));
   const root = schema.getRootType(operation.operation);
-  const { complexity, depth, fields } = root == null ? NOTHING : walk.selection(root, operation.selectionSet);
-  return { complexity, depth, rootFields: fields, fields: [...walk.fields] };
+  const { complexity, once, depth, fields } =
+    root == null ? NOTHING : walk.selection(root, operation.selectionSet);
+  return { complexity: complexity + once, depth, rootFields: fields, fields: [...walk.fields] };
 }

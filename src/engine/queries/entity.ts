@@ -17,7 +17,7 @@ interface FromClause {
   readonly id: string;
 }
 
-/** Lists are ordered by creation time and id. */
+/** Lists are ordered by a timestamp and the id. */
 export interface Entity<Row extends object, Name extends string = string> {
   readonly name: Name;
   readonly columns: { readonly [Property in keyof Row & string]: string };
@@ -28,6 +28,8 @@ export interface Entity<Row extends object, Name extends string = string> {
     /** The FROM clause if only the keys of the rows are needed. */
     readonly keys: string;
     readonly value: string;
+    /** Returns SQL of the number of the values that the row with an id has. `values` is an array. */
+    readonly countOf: (id: string, values: string) => string;
   };
   /** Never set, because the property only carries the row type. */
   readonly row?: Row;
@@ -92,10 +94,19 @@ function createFilteredSource<Value extends { readonly createdAt: Date }>(
     createdAt: `g.${by.columns.createdAt}`,
     id,
     value: `g.${by.columns[value]}`,
+    countOf: (of, values) =>
+      `(SELECT count(*) FROM ${by.name} v WHERE v.${by.columns[key]} = ${of} AND v.${by.columns[value]} = ANY(${values}))`,
   };
 }
 
-export type ListOrder = 'newest-first' | 'oldest-first';
+/** `mark` tells the order in a cursor. An entity with the order `recently-updated` has the property `updatedAt`. */
+export const ORDERS = {
+  'newest-first': { property: 'createdAt', isDescending: true, mark: 1 },
+  'oldest-first': { property: 'createdAt', isDescending: false, mark: 2 },
+  'recently-updated': { property: 'updatedAt', isDescending: true, mark: 3 },
+} as const;
+
+export type ListOrder = keyof typeof ORDERS;
 
 /** Contains all rows of an entity or, with `parent`, the rows of a parent. */
 export interface ListRelation<Row extends object> {

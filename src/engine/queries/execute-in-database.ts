@@ -16,7 +16,7 @@ import { choiceOf, collectFields, hasTooManyFields, variablesOf } from '../core/
 import { SNAPSHOT_NAME } from '../events/event-log.ts';
 import { queryWritten } from './page-statement.ts';
 import { type Given, type PlanArguments, type PlanSql, resolveArguments } from './plan/arguments.ts';
-import { countPageInfoValues, type FieldPlan, objectsOf, type RootMember } from './plan/plan.ts';
+import { countConnectionValues, type FieldPlan, objectsOf, type RootMember } from './plan/plan.ts';
 import { planField } from './plan/plan-field.ts';
 import { buildBoundedSql, mostBytes } from './plan/response-size.ts';
 import { withCursors } from './plan/sql-fragments.ts';
@@ -74,13 +74,13 @@ function addScopes(scopes: Set<Scope>, plan: FieldPlan): boolean {
 }
 
 /**
- * Counts the subqueries that are not for a field with a selection: each value of `pageInfo`, and each type but one of
- * a node.
+ * Counts the subqueries that are not for a field with a selection: each value of `pageInfo`, each `totalCount`, and each
+ * type but one of a node.
  */
 function countOtherSubqueries(plans: Iterable<FieldPlan>): number {
   let count = 0;
   for (const { connection, object, types } of plans) {
-    if (connection !== undefined) count += countPageInfoValues(connection);
+    if (connection !== undefined) count += countConnectionValues(connection);
     if (object !== undefined) count += countOtherSubqueries(object.fieldPlans.values());
     if (types === undefined) continue;
     count += types.length - 1;

@@ -2,10 +2,13 @@ import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { contextCacheSymbol } from '@pothos/core';
 import { type Queryable, type Statement, statement } from '../../database/statement.ts';
 import { batchReads } from '../../platform/async.ts';
-import { notFound } from '../../platform/errors.ts';
+import { badInput, notFound } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
-import { type Entity, isRead, type ListRelation, selectList } from './entity.ts';
+import { type Entity, isRead, type ListOrder, type ListRelation, selectList } from './entity.ts';
 import {
+  countStatement,
+  IS_LAST,
+  MATCHES,
   PAGE_NUMBER,
   type PageOfParent,
   pageStatement,
@@ -95,20 +98,31 @@ function columnsFor<Row extends object>({ entity }: ListRelation<Row>, names: Re
   );
 }
 
+type ReadRow<Row> = Row & { readonly [MATCHES]?: boolean; readonly [IS_LAST]?: boolean };
+
+interface PageRead {
+  readonly key: PageOfParent;
+  readonly isConnection: boolean;
+}
+
 async function readShape<Row extends object>(
   db: Queryable,
   relation: ListRelation<Row>,
-  keys: readonly PageOfParent[],
+  reads: readonly PageRead[],
   names: ReadonlySet<string>,
-): Promise<Map<PageOfParent, Row[]>> {
-  const [first] = keys;
+): Promise<Map<PageRead, ReadRow<Row>[]>> {
+  const [first] = reads;
   if (first === undefined) return new Map();
-  const pages = pagesStatement(relation, first.page, columnsFor(relation, names));
-  const rows = await queryWritten(db, pages, keys);
-  const lists = new Map<PageOfParent, Row[]>(keys.map((key) => [key, []]));
+  const pages = pagesStatement(relation, first.key.page, columnsFor(relation, names), first.isConnection);
+  const rows = await queryWritten(
+    db,
+    pages,
+    reads.map(({ key }) => key),
+  );
+  const lists = new Map<PageRead, ReadRow<Row>[]>(reads.map((read) => [read, []]));
   for (const row of rows) {
-    const key = keys[row[PAGE_NUMBER] - 1];
-    if (key !== undefined) lists.get(key)?.push(row);
+    const read = reads[row[PAGE_NUMBER] - 1];
+    if (read !== undefined) lists.get(read)?.push(row);
   }
   return lists;
 }
@@ -117,22 +131,27 @@ export function readPage<Row extends object>(
   { db, plans }: Pick<Context, 'db' | 'plans'>,
   relation: ListRelation<Row>,
   page: PageRange,
-): Promise<Row[]> {
-  return queryWritten(db, pageStatement(relation, page, columnsFor(relation, plans.names)), page);
+  isConnection = false,
+): Promise<ReadRow<Row>[]> {
+  const columns = columnsFor(relation, plans.names);
+  return queryWritten(db, pageStatement<ReadRow<Row>>(relation, page, columns, isConnection), page);
 }
 
-/** Takes one statement for each shape of pages. */
+/** Takes one statement for each shape of pages, and for each filter. */
 export async function readChildPages<Row extends object>(
   { db, plans }: Pick<Context, 'db' | 'plans'>,
   relation: ListRelation<Row>,
-  keys: readonly PageOfParent[],
-): Promise<Row[][]> {
-  const shapes = Map.groupBy(keys, ({ page }) => pagesShape(page));
+  reads: readonly PageRead[],
+): Promise<ReadRow<Row>[][]> {
+  const shapes = Map.groupBy(
+    reads,
+    ({ key: { page }, isConnection }) => `${isConnection} ${pagesShape(page)} ${JSON.stringify(page.filter)}`,
+  );
   const parts = await Promise.all(
     [...shapes.values()].map((group) => readShape(db, relation, group, plans.names)),
   );
   const lists = new Map(parts.flatMap((part) => [...part]));
-  return keys.map((key) => lists.get(key) ?? []);
+  return reads.map((read) => lists.get(read) ?? []);
 }
 
 /** @returns the rows in the order of the ids; undefined for an id without a row */
@@ -152,39 +171,107 @@ export function loaderOf<Row extends { readonly id: string }>(entity: Entity<Row
   };
 }
 
-export function loadPages<Row extends object>(
+function loadRows<Row extends object>(
   context: Context,
   relation: ListRelation<Row>,
   parentIds: readonly string[],
   page: PageRange,
-): Promise<readonly Row[][]> {
-  const keys = parentIds.map((id) => ({ id, page }));
-  return inLoaderBatch(context, relation, keys, (all) => readChildPages(context, relation, all));
+  isConnection: boolean,
+): Promise<readonly ReadRow<Row>[][]> {
+  const reads = parentIds.map((id) => ({ key: { id, page }, isConnection }));
+  return inLoaderBatch(context, relation, reads, (all) => readChildPages(context, relation, all));
 }
+
+export const loadPages = <Row extends object>(
+  context: Context,
+  relation: ListRelation<Row>,
+  parentIds: readonly string[],
+  page: PageRange,
+): Promise<readonly Row[][]> => loadRows(context, relation, parentIds, page, false);
 
 export interface ConnectionPage<Row extends Position> {
   readonly rows: readonly Row[];
+  readonly order: ListOrder | undefined;
+  /** The first and the last position that were read. A filter may have dropped their rows. */
+  readonly start: Position | undefined;
+  readonly end: Position | undefined;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
+  /**
+   * Counts the rows of the list.
+   * @throws {ApiError} BAD_USER_INPUT if the list is too long to be counted with its filter
+   */
+  readonly count: (context: Context) => Promise<number>;
 }
 
 /** One extra row shows if the list continues. */
 const oneMore = (page: PageRange): PageRange => ({ ...page, limit: page.limit + 1 });
 
-function toConnectionPage<Row extends Position>(read: readonly Row[], page: PageRange): ConnectionPage<Row> {
-  const rows = read.slice(0, page.limit);
+function toConnectionPage<Row extends Position>(
+  read: readonly ReadRow<Row>[],
+  page: PageRange,
+  count: ConnectionPage<Row>['count'],
+): ConnectionPage<Row> {
+  const shown = read.slice(0, page.limit);
+  if (page.backwards === true) shown.reverse();
+  const isStopped = read.some((row) => row[IS_LAST] === true);
   return {
-    rows: page.backwards === true ? rows.reverse() : rows,
-    ...endsOf(page, read.length > page.limit),
+    rows: shown.filter((row) => row[MATCHES] !== false),
+    order: page.order,
+    start: shown[0],
+    end: shown.at(-1),
+    ...endsOf(page, isStopped || read.length > page.limit),
+    count,
   };
 }
+
+/** The objects stand for the counts of a list, as the list does for its pages. */
+const countsOf = new WeakMap<object, object>();
+
+function countKind(relation: object): object {
+  const known = countsOf.get(relation) ?? {};
+  countsOf.set(relation, known);
+  return known;
+}
+
+async function countLists(
+  { db }: Pick<Context, 'db'>,
+  relation: ListRelation<object>,
+  keys: readonly PageOfParent[],
+): Promise<(number | null)[]> {
+  const counts = new Map<PageOfParent, number | null>();
+  for (const group of Map.groupBy(keys, ({ page }) => JSON.stringify(page.filter)).values()) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const rows = await queryWritten(db, countStatement(relation, first.page), group);
+    for (const [index, key] of group.entries()) counts.set(key, rows[index]?.count ?? null);
+  }
+  return keys.map((key) => counts.get(key) ?? null);
+}
+
+const NO_PARENT = '00000000-0000-0000-0000-000000000000';
+
+const counter =
+  (relation: ListRelation<object>, page: PageRange, id = NO_PARENT) =>
+  async (context: Context): Promise<number> => {
+    const [count] = await inLoaderBatch(context, countKind(relation), [{ id, page }], (keys) =>
+      countLists(context, relation, keys),
+    );
+    if (count == null)
+      throw badInput(
+        'filter',
+        `leaves too many items to check, so "totalCount" cannot count them. Leave out "totalCount", or a part of the filter.`,
+      );
+    return count;
+  };
 
 export async function readConnectionPage<Row extends Position>(
   context: Context,
   relation: ListRelation<Row>,
   page: PageRange,
 ): Promise<ConnectionPage<Row>> {
-  return toConnectionPage(await readPage(context, relation, oneMore(page)), page);
+  const rows = await readPage(context, relation, oneMore(page), true);
+  return toConnectionPage(rows, page, counter(relation, page));
 }
 
 export async function loadConnectionPages<Row extends Position>(
@@ -193,6 +280,6 @@ export async function loadConnectionPages<Row extends Position>(
   parentIds: readonly string[],
   page: PageRange,
 ): Promise<ConnectionPage<Row>[]> {
-  const lists = await loadPages(context, relation, parentIds, oneMore(page));
-  return lists.map((rows) => toConnectionPage(rows, page));
+  const lists = await loadRows(context, relation, parentIds, oneMore(page), true);
+  return lists.map((rows, index) => toConnectionPage(rows, page, counter(relation, page, parentIds[index])));
 }

@@ -48,7 +48,10 @@ export function defineComment(
       }),
     }),
   });
-  return { Comment, CommentConnection: defineConnection(toolkit, 'Comment', Comment) };
+  return {
+    Comment,
+    CommentConnection: defineConnection(toolkit, 'Comment', Comment, { counts: 'comments' }),
+  };
 }
 
 export type CommentTypes = ReturnType<typeof defineComment>;

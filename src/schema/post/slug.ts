@@ -1,7 +1,7 @@
-import { randomInt } from 'node:crypto';
 import { statement } from '../../database/statement.ts';
 import type { TextRule } from '../../engine/core/input.ts';
 import { badInput } from '../../platform/errors.ts';
+import { randomPiece } from '../../platform/ids.ts';
 
 /** Letters that have no decomposition into an ASCII letter and marks. */
 const LETTERS: ReadonlyMap<string, string> = new Map(
@@ -19,16 +19,26 @@ const NO_WORD = 'post';
 const SUFFIX_CHARACTERS = 6;
 const SUFFIXES = 36 ** SUFFIX_CHARACTERS;
 
-const randomSuffix = () => randomInt(SUFFIXES).toString(36).padStart(SUFFIX_CHARACTERS, '0');
+const randomSuffix = () =>
+  (randomPiece().readUIntBE(0, 6) % SUFFIXES).toString(36).padStart(SUFFIX_CHARACTERS, '0');
+
+const transliterate = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[\p{M}\p{Cf}’]/gu, '')
+    .replaceAll(/[^\p{ASCII}]/gu, (letter) => LETTERS.get(letter) ?? ' ');
+
+/** Most titles are ASCII, and the rest of the work costs less than the classes of Unicode. */
+const ONLY_ASCII = /^[ -~]*$/;
 
 /** Leaves room for the longest suffix. */
 function deriveSlug(title: string, { max }: Pick<TextRule, 'max'>): string {
-  const letters = title
-    .normalize('NFKD')
-    .toLowerCase()
-    .replaceAll(/[\p{M}\p{Cf}'’]/gu, '')
-    .replaceAll(/[^\p{ASCII}]/gu, (letter) => LETTERS.get(letter) ?? ' ');
-  const words = letters.replaceAll(/[^a-z0-9]+/g, '-').replace(/^-/, '');
+  const letters = ONLY_ASCII.test(title) ? title.toLowerCase() : transliterate(title);
+  const words = letters
+    .replaceAll("'", '')
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '');
   const cut = words.slice(0, max - SUFFIX_CHARACTERS - 1).replace(/-$/, '');
   return cut === '' ? NO_WORD : cut;
 }

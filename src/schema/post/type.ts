@@ -19,6 +19,12 @@ import type { ContentLimits } from '../content-limits.ts';
 import { POST_CREATED } from '../event-kinds.ts';
 import type { UserTypes } from '../user/type.ts';
 import { excerptLength, excerptOf, excerptSql } from './excerpt.ts';
+import {
+  definePostListArguments,
+  narrowPosts,
+  type PostListInput,
+  postListChecksRows,
+} from './list-arguments.ts';
 import { idOfSlug, isSlug } from './slug.ts';
 
 export const postEntity = createEntity(posts, {
@@ -53,11 +59,8 @@ async function readTags({ db }: Context, postIds: readonly string[]): Promise<st
   return postIds.map((id) => found.get(id) ?? []);
 }
 
-export function definePost(
-  toolkit: SchemaToolkit,
-  { User }: UserTypes,
-  { title, body, tag, maxTags, slug, excerpt }: ContentLimits['post'],
-) {
+export function definePost(toolkit: SchemaToolkit, { User }: UserTypes, limits: ContentLimits['post']) {
+  const { title, body, tag, maxTags, slug, excerpt } = limits;
   const Post = toolkit.builder.node('Post', {
     description: 'A post of a user, which other users read and comment on.',
     entity: postEntity,
@@ -127,7 +130,11 @@ export function definePost(
       }),
     }),
   });
-  return { Post, PostConnection: defineConnection(toolkit, 'Post', Post) };
+  return {
+    Post,
+    PostConnection: defineConnection(toolkit, 'Post', Post, { counts: 'posts' }),
+    listArguments: definePostListArguments(toolkit, limits),
+  };
 }
 
 export type PostTypes = ReturnType<typeof definePost>;
@@ -135,44 +142,63 @@ export type PostTypes = ReturnType<typeof definePost>;
 export function definePostRelations(
   { builder }: SchemaToolkit,
   { User }: UserTypes,
-  { Post, PostConnection }: PostTypes,
+  { Post, PostConnection, listArguments }: PostTypes,
+  limits: ContentLimits['post'],
 ): void {
+  const narrowed = {
+    args: listArguments,
+    narrow: (args: PostListInput) => narrowPosts(args, limits),
+    checksRows: postListChecksRows(true),
+  };
   builder.objectFields(User, (t) => ({
     posts: t.hasMany(Post, 'authorId', {
       order: 'newest-first',
       offset: false,
       scope: 'posts:read',
-      description: 'The user’s posts, newest first.',
+      narrowed,
+      description: 'The user’s posts, newest first by default.',
     }),
     postsConnection: t.hasManyConnection(PostConnection, 'authorId', {
       order: 'newest-first',
       scope: 'posts:read',
-      description: 'The user’s posts as a connection, newest first.',
+      narrowed,
+      description: 'The user’s posts as a connection, newest first by default.',
     }),
   }));
 }
 
 const allPosts: ListRelation<PostRow> = { name: 'posts', entity: postEntity, order: 'newest-first' };
 
-interface Filters {
+interface RootListInput extends PostListInput {
   readonly offset?: number | null | undefined;
   readonly createdAfter?: Date | null | undefined;
   readonly tag?: string | null | undefined;
 }
 
-function filtered(page: PageRange, { offset, createdAfter, tag }: Filters, rule: TextRule): PageRange {
+/**
+ * Joins the arguments `createdAfter` and `tag` with the filter.
+ * @throws {ApiError} BAD_USER_INPUT
+ */
+function narrowAllPosts(
+  { offset, createdAfter, tag, filter, orderBy }: RootListInput,
+  limits: ContentLimits['post'],
+): Pick<PageRange, 'order' | 'filter'> {
   if (createdAfter != null && offset != null)
     throw badInput('offset', 'cannot be combined with "createdAfter". Send one of them.');
-  return {
-    ...page,
-    ...(createdAfter == null ? {} : { createdAfter }),
-    ...(tag == null ? {} : { filterValue: checkText('tag', tag, rule) }),
-  };
+  if (createdAfter != null && filter?.createdAfter != null)
+    throw badInput('createdAfter', 'cannot be combined with "createdAfter" of "filter". Send one of them.');
+  if (createdAfter != null && orderBy != null && orderBy !== 'oldest-first')
+    throw badInput('orderBy', 'must be OLDEST with "createdAfter". Use "createdAfter" of "filter" instead.');
+  if (tag != null && filter?.tags != null)
+    throw badInput('tag', 'cannot be combined with "tags" of "filter". Send one of them.');
+  const tags = tag == null ? filter?.tags : [checkText('tag', tag, limits.tag)];
+  const joined = { ...filter, tags, createdAfter: createdAfter ?? filter?.createdAfter };
+  return narrowPosts({ filter: joined, orderBy: createdAfter == null ? orderBy : 'oldest-first' }, limits);
 }
 
 export function definePostQueries(
   { builder }: SchemaToolkit,
-  { Post, PostConnection }: PostTypes,
+  { Post, PostConnection, listArguments }: PostTypes,
   limits: ContentLimits['post'],
 ): void {
   builder.queryFields((t) => ({
@@ -216,7 +242,7 @@ export function definePostQueries(
       type: Post,
       list: allPosts,
       scope: 'posts:read',
-      description: 'All posts, newest first; with `createdAfter`, oldest first.',
+      description: 'All posts, newest first by default; with `createdAfter`, oldest first.',
       args: {
         limit: limitArgument(t.arg),
         offset: offsetArgument(t.arg),
@@ -226,19 +252,26 @@ export function definePostQueries(
             'Only posts created after this time, oldest first. Cannot be combined with `offset`. Paging by this time can skip posts of the same millisecond; cursors do not.',
         }),
         tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
+        ...listArguments(t.arg),
       },
-      page: (args) => filtered(parseListPage(args), args, limits.tag),
+      checksRows: postListChecksRows(false),
+      page: (args) => ({ ...parseListPage(args), ...narrowAllPosts(args, limits) }),
     }),
     postsConnection: rootConnection(t, {
       type: PostConnection,
       list: allPosts,
       scope: 'posts:read',
-      description: 'All posts as a connection, newest first.',
+      description: 'All posts as a connection, newest first by default.',
       args: {
         ...connectionArguments(t.arg),
         tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
+        ...listArguments(t.arg),
       },
-      page: (args) => filtered(connectionPage(args), args, limits.tag),
+      checksRows: postListChecksRows(false),
+      page(args) {
+        const narrowed = narrowAllPosts(args, limits);
+        return { ...connectionPage(args, narrowed.order), ...narrowed };
+      },
     }),
   }));
 }

@@ -15,6 +15,8 @@ export type Range = readonly [least: number, most: number];
 
 /** How deep complexity is added up. */
 const MOST_LEVELS = 200;
+/** What a total costs. */
+const COUNT_COST = 1_000;
 /** More than any limit: what is larger stays a number that can be multiplied. */
 const ENOUGH = 1e12;
 
@@ -62,6 +64,19 @@ export class Measure extends Walk {
     }));
   }
 
+  /** How many totals are asked for side by side. They cost the same whatever the size of the list around them. */
+  #counts(set: SelectionSetNode, inside: Omit<Standing, 'field'>): number {
+    return [...this.side(set, inside)].filter(({ left, field }) => !left && field.name.value === 'totalCount')
+      .length;
+  }
+
+  /** The most that a filter may cost: 25 times what the page may hold and skips, twice where the skip is rounded up. */
+  #checked({ field }: Standing): number {
+    const names = new Set(field.arguments?.map(({ name }) => name.value));
+    if (!names.has('filter') && !(names.has('tag') && names.has('orderBy'))) return 0;
+    return 25 * (MAX_LIMIT + 1 + 2 * MAX_OFFSET);
+  }
+
   complexity(set: SelectionSetNode, around: Omit<Standing, 'field'>, level = 0): Range {
     // Far past the limit of depth: whether it is past this one too makes no difference.
     if (level > MOST_LEVELS) return [0, ENOUGH];
@@ -75,6 +90,9 @@ export class Measure extends Walk {
           ? [0, 0]
           : this.complexity(selectionSet, inside, level + 1);
       const lists = this.#list(standing);
+      const counted = selectionSet === undefined ? 0 : COUNT_COST * this.#counts(selectionSet, inside);
+      least += counted;
+      most += counted + this.#checked(standing);
       least += Math.min(...lists.map(({ size, skipped }) => 1 + skipped + size * below[0]));
       most += Math.max(...lists.map(({ size, skipped }) => 1 + skipped + size * below[1]));
     }

@@ -32,12 +32,28 @@ type Draw = (max: number) => number;
 
 const pick = <T>(draw: Draw, items: readonly T[]): T => items[draw(items.length - 1)] as T;
 
+function filterText(draw: Draw, { userIds, tags, instants }: KnownData, strange: boolean): string {
+  const tagList = strange
+    ? Array.from({ length: 6 }, (_, index) => `${index}`)
+    : [pick(draw, tags), pick(draw, tags)];
+  const members = [
+    `author: ${JSON.stringify(pick(draw, userIds))}`,
+    `tags: ${JSON.stringify(tagList.slice(0, strange ? 6 : 1 + draw(1)))}`,
+    `createdAfter: ${JSON.stringify(pick(draw, instants))}`,
+    'createdBefore: "2100-01-01T00:00:00Z"',
+    `updatedAfter: ${JSON.stringify(pick(draw, instants))}`,
+  ];
+  return `{ ${members.filter((member) => (strange ? member.startsWith('tags') : draw(2) === 0)).join(', ')} }`;
+}
+
 function argumentText(draw: Draw, name: string, data: KnownData, strange: boolean): string {
   if (SIZES.has(name)) return strange ? '101' : String(draw(4));
   if (name === 'offset') return String(draw(3));
   if (name === 'after' || name === 'before')
     return strange ? '"nonsense"' : JSON.stringify(pick(draw, data.cursors));
   if (name === 'tag') return JSON.stringify(pick(draw, data.tags));
+  if (name === 'orderBy') return pick(draw, ['NEWEST', 'OLDEST', 'RECENTLY_UPDATED']);
+  if (name === 'filter') return filterText(draw, data, strange);
   if (name === 'length') return strange ? '0' : String(1 + draw(100));
   if (name === 'slug')
     return JSON.stringify(strange ? 'No slug' : pick(draw, [...data.postIds, 'no-such-slug']));
@@ -74,6 +90,11 @@ const EXCLUSIVE = [
   ['first', 'last'],
   ['after', 'before'],
   ['createdAfter', 'offset'],
+  ['createdAfter', 'orderBy'],
+  ['createdAfter', 'filter'],
+  ['tag', 'filter'],
+  ['after', 'orderBy'],
+  ['before', 'orderBy'],
 ] as const;
 
 /** How deep the selections of an operation go. */

@@ -3,7 +3,7 @@ import { isAuthenticated } from '../../../auth/principal.ts';
 import type { Parameter } from '../../../database/statement.ts';
 import { type Context, recordFallback } from '../../core/context.ts';
 import type { EventRecord } from '../../events/event.ts';
-import { type AddParameter, pageShape } from '../page-statement.ts';
+import { type AddParameter, checksRows, pageShape } from '../page-statement.ts';
 import type { PageRange } from '../pagination.ts';
 import { type CallerSql, isToMany } from '../sql-mappings.ts';
 import { type FieldPlan, isNodeList, objectsOf, showsMore } from './plan.ts';
@@ -72,9 +72,13 @@ export function planSql({ byField, list }: PlanArguments, add: AddParameter<Give
   };
 }
 
-/** One extra row shows if the list of a connection continues. */
-export function rowsToRead({ connection }: FieldPlan, page: PageRange): PageRange {
-  const oneMore = connection !== undefined && showsMore(connection, page);
+/**
+ * One extra row shows if the list of a connection continues. A page whose rows are checked always has the extra row, so
+ * that the selection does not change how many rows are checked.
+ */
+export function rowsToRead({ connection, mapping }: FieldPlan, page: PageRange): PageRange {
+  const isChecked = isToMany(mapping) && checksRows(mapping.list, page);
+  const oneMore = connection !== undefined && (isChecked || showsMore(connection, page));
   return oneMore ? { ...page, limit: page.limit + 1 } : page;
 }
 

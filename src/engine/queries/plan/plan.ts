@@ -85,6 +85,7 @@ export interface ConnectionPlan {
 
 export type ConnectionMember =
   | TypenameMember
+  | { readonly name: string; readonly kind: 'totalCount' }
   | { readonly name: string; readonly kind: 'nodes'; readonly object: ObjectPlan }
   | { readonly name: string; readonly kind: 'edges'; readonly members: readonly ConnectionEdgeMember[] }
   | { readonly name: string; readonly kind: 'pageInfo'; readonly members: readonly PageInfoMember[] };
@@ -165,6 +166,7 @@ export function planConnectionMembers(
   planNode: PlanNode,
 ): ConnectionPlan | undefined {
   const members = planMembers<ConnectionMember>(info, { type, sets }, (name, field, fieldNodes) => {
+    if (field === 'totalCount') return { name, kind: 'totalCount' };
     const selected = selectedBy(type, fieldNodes);
     if (selected === undefined) return undefined;
     if (field === 'nodes') {
@@ -197,9 +199,10 @@ export function pageInfoValues({ members }: ConnectionPlan, page: PageRange): Re
 
 const WAYS = [false, true].map((backwards): PageRange => ({ limit: 0, offset: 0, backwards }));
 
-/** The maximum for pages in both directions. */
-export const countPageInfoValues = (plan: ConnectionPlan): number =>
-  Math.max(...WAYS.map((page) => pageInfoValues(plan, page).size));
+/** The maximum for pages in both directions, with a subquery for each `totalCount`. */
+export const countConnectionValues = (plan: ConnectionPlan): number =>
+  Math.max(...WAYS.map((page) => pageInfoValues(plan, page).size)) +
+  plan.members.filter(({ kind }) => kind === 'totalCount').length;
 
 /**
  * Counts the reads of a connection's rows in the SQL of the response. The last cursor also needs the number of rows.

@@ -1,4 +1,5 @@
 import { valueNotesOf } from '../../core/field-options.ts';
+import { MAX_COUNT } from '../pagination.ts';
 import { isToMany } from '../sql-mappings.ts';
 import { fromIds, type PlanArguments, type PlanSql } from './arguments.ts';
 import {
@@ -60,6 +61,7 @@ function mostOfConnection(
   for (const member of members) {
     bytes += nameBytes(member) + BRACKETS;
     if (member.kind === 'typename') bytes += member.type.length;
+    if (member.kind === 'totalCount') bytes += `${MAX_COUNT}`.length;
     if (member.kind === 'nodes') bytes += limit * (node(member.object) + 1);
     if (member.kind === 'edges') {
       let edge = BRACKETS + 1;

@@ -1,8 +1,9 @@
 import { GraphQLID, type GraphQLOutputType, getNullableType, isListType, isNonNullType } from 'graphql';
-import type { ListRelation } from '../entity.ts';
-import { inListOrder } from '../page-statement.ts';
+import type { ListOrder, ListRelation } from '../entity.ts';
+import { checksRows, IS_LAST, inListOrder, MATCHES } from '../page-statement.ts';
 import {
   CURSOR_CHARACTERS,
+  cursorMark,
   cursorOfPosition,
   cursorPositionSql,
   endsOf,
@@ -104,14 +105,14 @@ const isTypename = (member: { readonly kind: string }): member is TypenameMember
  */
 const UNFINISHED = '\t';
 /** Makes an unfinished cursor as long as a finished one, so that the size of the JSON is known. */
-const FILLING = '.'.repeat(CURSOR_CHARACTERS - POSITION_CHARACTERS);
+const FILLING = '.'.repeat(CURSOR_CHARACTERS - POSITION_CHARACTERS - 1);
 
 export const CURSOR_JSON_BYTES = CURSOR_CHARACTERS + 2;
 
 /** The checksum of a cursor would cost SQL more than the row, so the service finishes the cursor. */
-export const cursorJson = (alias: string): SqlFragment[] => [
-  { text: UNFINISHED + FILLING },
-  { sql: cursorPositionSql(alias) },
+export const cursorJson = (alias: string, order: ListOrder | undefined): SqlFragment[] => [
+  { text: UNFINISHED + FILLING + cursorMark(order) },
+  { sql: cursorPositionSql(alias, order) },
   { text: '"' },
 ];
 
@@ -124,7 +125,8 @@ export function withCursors(json: string): string {
   for (; at !== -1; at = json.indexOf(UNFINISHED, from)) {
     text += `${json.slice(from, at)}"`;
     from = at + 1 + CURSOR_CHARACTERS;
-    text += cursorOfPosition(json.slice(at + 1 + FILLING.length, from));
+    const mark = at + 1 + FILLING.length;
+    text += cursorOfPosition(json.slice(mark + 1, from), json.charAt(mark));
   }
   return text + json.slice(from);
 }
@@ -133,10 +135,12 @@ type Shown<Member> = Exclude<Member, TypenameMember>;
 
 export interface ConnectionSql {
   readonly plan: ConnectionPlan;
-  readonly list: Pick<ListRelation<object>, 'order'>;
+  readonly list: Pick<ListRelation<object>, 'order' | 'parent'>;
   readonly page: PageRange;
   /** The SQL of the rows in the order of reading, with one extra row if the plan shows whether the list continues. */
   readonly rows: string;
+  /** Returns SQL of the number of rows in the list; NULL if the list is too long to be counted. */
+  count(): string;
   /** Returns a new alias. Clients choose no names in SQL. */
   nextAlias(): string;
   nodeJson(object: ObjectPlan, alias: string): string;
@@ -151,17 +155,19 @@ export function connectionFragments({
   list: of,
   page,
   rows,
+  count,
   nextAlias,
   nodeJson,
 }: ConnectionSql): SqlFragment[] {
-  const isMaterialized = readersOf(plan, page) !== 1;
+  const isChecked = checksRows(of, page);
+  const isMaterialized = isChecked || readersOf(plan, page) !== 1;
   const pageInfo = pageInfoValues(plan, page);
   const known = endsOf(page, false);
   const source = isMaterialized ? nextAlias() : `(${rows})`;
   const pageInfoRow = nextAlias();
   /** The rows in the order of the list, without the extra row. */
   function shown(alias: string): string {
-    const extra = showsMore(plan, page);
+    const extra = isChecked || showsMore(plan, page);
     if (!extra && page.backwards !== true) return `${source} AS ${alias}`;
     const cut = `SELECT * FROM ${source} AS s${extra ? ` LIMIT ${page.limit}` : ''}`;
     return `(${inListOrder(of, page, cut)}) AS ${alias}`;
@@ -169,7 +175,8 @@ export function connectionFragments({
 
   function list(json: (alias: string) => string): SqlFragment[] {
     const alias = nextAlias();
-    const sql = `coalesce((SELECT string_agg(${json(alias)}, ',') FROM ${shown(alias)}), '')`;
+    const where = isChecked ? ` WHERE ${alias}."${MATCHES}"` : '';
+    const sql = `coalesce((SELECT string_agg(${json(alias)}, ',') FROM ${shown(alias)}${where}), '')`;
     return [{ text: '[' }, { sql }, { text: ']' }];
   }
 
@@ -177,12 +184,14 @@ export function connectionFragments({
   function cursorAt(position: string): string {
     const alias = nextAlias();
     const row = `(SELECT * FROM ${shown(nextAlias())} ${position}) AS ${alias}`;
-    return `coalesce((SELECT ${concatenation(cursorJson(alias))} FROM ${row}), 'null')`;
+    return `coalesce((SELECT ${concatenation(cursorJson(alias, page.order))} FROM ${row}), 'null')`;
   }
 
   function pageInfoSql(value: PageInfoValue): string {
-    if (value === 'hasNextPage' || value === 'hasPreviousPage')
-      return `CASE WHEN EXISTS (SELECT FROM ${source} AS s OFFSET ${page.limit}) THEN 'true' ELSE 'false' END`;
+    if (value === 'hasNextPage' || value === 'hasPreviousPage') {
+      const stopped = isChecked ? ` OR EXISTS (SELECT FROM ${source} AS s WHERE s."${IS_LAST}")` : '';
+      return `CASE WHEN EXISTS (SELECT FROM ${source} AS s OFFSET ${page.limit})${stopped} THEN 'true' ELSE 'false' END`;
+    }
     if (value === 'startCursor') return cursorAt('LIMIT 1');
     return cursorAt(`OFFSET (SELECT greatest(count(*) - 1, 0) FROM ${shown(nextAlias())}) LIMIT 1`);
   }
@@ -193,10 +202,13 @@ export function connectionFragments({
   }
 
   function edgeValue(member: Shown<ConnectionEdgeMember>, alias: string): readonly SqlFragment[] {
-    return member.kind === 'cursor' ? cursorJson(alias) : [{ sql: nodeJson(member.object, alias) }];
+    return member.kind === 'cursor'
+      ? cursorJson(alias, page.order)
+      : [{ sql: nodeJson(member.object, alias) }];
   }
 
   function value(member: Shown<ConnectionMember>): SqlFragment[] {
+    if (member.kind === 'totalCount') return [{ sql: `${count()}::text` }];
     if (member.kind === 'nodes') return list((alias) => nodeJson(member.object, alias));
     if (member.kind === 'pageInfo') return objectFragments(valuesOf(member.members, pageInfoValue));
     return list((alias) =>

@@ -2,8 +2,8 @@ import { GraphQLID, GraphQLString, getNullableType, isNonNullType } from 'graphq
 import { formatTimestamp } from '../../../database/statement.ts';
 import type { EventRecord } from '../../events/event.ts';
 import { type Entity, selectList } from '../entity.ts';
-import { pageClauses } from '../page-statement.ts';
-import type { PageRange } from '../pagination.ts';
+import { type AddParameter, countRows, pageRows } from '../page-statement.ts';
+import { type PageRange, propertyOf } from '../pagination.ts';
 import {
   type CallerSql,
   type EventMapping,
@@ -82,18 +82,25 @@ export function pageOf(plan: ListPlan, { byField }: PlanSql): PageRange {
   return page;
 }
 
+const parentIdSql = ({ list }: ToManyRelation, parent: string | undefined) =>
+  list.parent === undefined ? undefined : `${parent}."id"`;
+
 export function rowsSql(plan: ListPlan, rows: PageRange, parent: string | undefined, sql: PlanSql): string {
-  const { list } = plan.mapping;
-  const parentId = list.parent === undefined ? undefined : `${parent}."id"`;
-  const clauses = pageClauses(list, rows, parentId, (source) => sql.forField(plan, fromPage(source)));
-  return `SELECT ${selectFor(plan.object)} ${clauses}`;
+  const { mapping, connection, object } = plan;
+  const add: AddParameter<PageRange> = (source) => sql.forField(plan, fromPage(source));
+  const isConnection = connection !== undefined;
+  const columns = new Set(columnsOf(object));
+  if (isConnection) columns.add(propertyOf(rows.order));
+  return pageRows(mapping.list, rows, parentIdSql(mapping, parent), [...columns], isConnection, add);
 }
 
-export function selectFor({ entity, columns, fieldPlans }: ObjectPlan): string {
+function columnsOf({ columns, fieldPlans }: ObjectPlan): Set<string> {
   const needed = new Set(columns);
   for (const { mapping } of fieldPlans.values()) if (mapping.kind === 'one') needed.add(mapping.key);
-  return selectList(entity, needed);
+  return needed;
 }
+
+export const selectFor = (object: ObjectPlan): string => selectList(object.entity, columnsOf(object));
 
 export const rowById = ({ source }: Entity<object>, id: string) =>
   `FROM ${source.from} WHERE ${source.id} = ${id}`;
@@ -238,6 +245,10 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
         list: mapping.list,
         page,
         rows,
+        count: () =>
+          countRows(mapping.list, page, parentIdSql(mapping, parent), (source) =>
+            sql.forField(plan, fromPage(source)),
+          ),
         nextAlias,
         nodeJson: rowJson,
       });

@@ -23,6 +23,7 @@ const OTHER: ContentLimits = {
     body: longer(CONTENT_LIMITS.post.body),
     tag: longer(CONTENT_LIMITS.post.tag),
     maxTags: CONTENT_LIMITS.post.maxTags + 1,
+    maxFilterTags: CONTENT_LIMITS.post.maxFilterTags + 1,
     slug: longer(CONTENT_LIMITS.post.slug),
     excerpt: longer(CONTENT_LIMITS.post.excerpt),
   },
@@ -145,6 +146,16 @@ const LIMITS: Readonly<Record<string, Limit>> = {
     operations: [
       'query ($value: String) { posts(tag: $value) { id } }',
       'query ($value: String) { postsConnection(tag: $value) { nodes { id } } }',
+    ],
+  },
+  'post.maxFilterTags': {
+    limit: OTHER.post.maxFilterTags,
+    stated: [],
+    argument: 'filter',
+    ofLength: tags,
+    operations: [
+      'query ($value: [String!]) { posts(filter: { tags: $value }) { id } }',
+      'query ($value: [String!]) { users(limit: 1) { postsConnection(filter: { tags: $value }) { nodes { id } } } }',
     ],
   },
   'post.maxTags': {

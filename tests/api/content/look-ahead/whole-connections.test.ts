@@ -75,34 +75,45 @@ describe('A connection', () => {
       'database_response',
     ) ?? 0;
 
-  it('has the cursors that the service makes, byte for byte, of any instant and id', async () => {
-    const json = statement<{ data: string }>(
-      'cursors',
-      `SELECT '[' || string_agg(${concatenation(objectFragments([['cursor', cursorJson('r')]]))}, ',' ORDER BY r.n) || ']' AS data
-       FROM (SELECT (timestamptz 'epoch' + k.ms * interval '1 millisecond')::timestamptz(3) AS "createdAt", k.id, k.n
+  it.each([
+    [undefined, 'createdAt'],
+    ['oldest-first', 'createdAt'],
+    ['recently-updated', 'updatedAt'],
+  ] as const)(
+    'has the cursors of the order %s that the service makes, byte for byte',
+    async (order, property) => {
+      const json = statement<{ data: string }>(
+        'cursors',
+        `SELECT '[' || string_agg(${concatenation(objectFragments([['cursor', cursorJson('r', order)]]))}, ',' ORDER BY r.n) || ']' AS data
+       FROM (SELECT (timestamptz 'epoch' + k.ms * interval '1 millisecond')::timestamptz(3) AS "${property}", k.id, k.n
          FROM unnest($1::bigint[], $2::uuid[]) WITH ORDINALITY AS k(ms, id, n)) AS r`,
-    );
-    const random = fc.sample(
-      fc.record({
-        createdAt: fc.date({ min: new Date(FIRST), max: new Date(LAST), noInvalidDate: true }),
-        id: fc.uuid(),
-      }),
-      CURSORS,
-    );
-    const all = random.map(({ createdAt, id }, index) => ({
-      createdAt: new Date(EDGES[index] ?? createdAt),
-      id: IDS[index] ?? id,
-    }));
-    for (let done = 0; done < CURSORS; done += BATCH) {
-      const positions = all.slice(done, done + BATCH);
-      const [row] = await app.database.query(json, [
-        positions.map(({ createdAt }) => createdAt.getTime()),
-        positions.map(({ id }) => id),
-      ]);
-      const expected = JSON.stringify(positions.map((position) => ({ cursor: encodeCursor(position) })));
-      expect(withCursors(row?.data ?? '') === expected).toBe(true);
-    }
-  });
+      );
+      const random = fc.sample(
+        fc.record({
+          createdAt: fc.date({ min: new Date(FIRST), max: new Date(LAST), noInvalidDate: true }),
+          id: fc.uuid(),
+        }),
+        CURSORS,
+      );
+      const all = random.map(({ createdAt, id }, index) => ({
+        createdAt: new Date(EDGES[index] ?? createdAt),
+        id: IDS[index] ?? id,
+      }));
+      for (let done = 0; done < CURSORS; done += BATCH) {
+        const positions = all.slice(done, done + BATCH);
+        const [row] = await app.database.query(json, [
+          positions.map(({ createdAt }) => createdAt.getTime()),
+          positions.map(({ id }) => id),
+        ]);
+        const expected = JSON.stringify(
+          positions.map((position) => ({
+            cursor: encodeCursor({ ...position, updatedAt: position.createdAt }, order),
+          })),
+        );
+        expect(withCursors(row?.data ?? '') === expected).toBe(true);
+      }
+    },
+  );
 
   it.each([
     ['edges, cursors and where the page is', `{ postsConnection(first: 5) ${page} }`],

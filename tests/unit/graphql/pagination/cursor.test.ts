@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ListOrder } from '../../../../src/engine/queries/entity.ts';
 import { decodeCursor, encodeCursor } from '../../../../src/engine/queries/pagination.ts';
 import { ApiError } from '../../../../src/platform/errors.ts';
 
@@ -12,9 +13,9 @@ const position = fc.record({
   id: fc.uuid(),
 });
 
-function rejectionOf(cursor: string): ApiError {
+function rejectionOf(cursor: string, order?: ListOrder): ApiError {
   try {
-    decodeCursor('after', cursor);
+    decodeCursor('after', cursor, order);
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;
@@ -22,8 +23,8 @@ function rejectionOf(cursor: string): ApiError {
   throw new Error(`"${cursor}" was taken`);
 }
 
-function expectRejected(cursor: string): void {
-  const { code, extensions, message } = rejectionOf(cursor);
+function expectRejected(cursor: string, order?: ListOrder): void {
+  const { code, extensions, message } = rejectionOf(cursor, order);
   expect(code).toBe('BAD_USER_INPUT');
   expect(extensions.argument).toBe('after');
   expect(message).toContain('"after"');
@@ -33,8 +34,27 @@ describe('a cursor', () => {
   it('leads back to its place, to the millisecond', () => {
     fc.assert(
       fc.property(position, (place) => {
-        expect(decodeCursor('after', encodeCursor(place))).toEqual(place);
+        expect(decodeCursor('after', encodeCursor(place))).toEqual({ at: place.createdAt, id: place.id });
       }),
+    );
+  });
+
+  const ORDERS = [undefined, 'newest-first', 'oldest-first', 'recently-updated'] as const;
+
+  it('carries its order, and is rejected in every other order', () => {
+    fc.assert(
+      fc.property(
+        position,
+        fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(8e13) }),
+        (place, updatedAt) => {
+          for (const order of ORDERS) {
+            const cursor = encodeCursor({ ...place, updatedAt }, order);
+            const at = order === 'recently-updated' ? updatedAt : place.createdAt;
+            expect(decodeCursor('after', cursor, order)).toEqual({ at, id: place.id });
+            for (const other of ORDERS.filter((one) => one !== order)) expectRejected(cursor, other);
+          }
+        },
+      ),
     );
   });
 
@@ -64,8 +84,8 @@ describe('a cursor', () => {
   });
 
   it('that somebody else made is rejected by name', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), expectRejected));
-    fc.assert(fc.property(fc.base64String(), expectRejected));
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => expectRejected(text)));
+    fc.assert(fc.property(fc.base64String(), (text) => expectRejected(text)));
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 27, maxLength: 27 }), (bytes) => {
         // The check is 16 bits wide: some bytes do fit by chance, and mean a place then.
