@@ -83,7 +83,7 @@ function fieldSection(owner: string, field: Field, examples: readonly RanExample
   const body = [
     ...deprecation(field),
     // The list below says it.
-    describe(field).replace(/ ?Needs the scope `[^`]+`\./, ''),
+    describe(field).replace(/ ?Needs the scopes? `[^.]+`\./, ''),
     ...bullets([
       `Type: ${orNull(field)}`,
       ...(scope === undefined ? [] : [`Needs: ${scope}`]),

@@ -28,6 +28,8 @@ interface NodeOptions<Types extends SchemaTypes, Row extends object> {
   readonly entity: Entity<Row>;
   /** Without this scope, `node` and `nodes` reject a row. */
   readonly scope: Scope;
+  /** The property with the only account that `node` and `nodes` return the row to. */
+  readonly owner?: KeyOfType<Row, string>;
   readonly description: string;
   /** All nodes also have the field `id`. */
   readonly fields: (t: PothosSchemaTypes.ObjectFieldBuilder<Types, Row>) => FieldMap;
@@ -41,6 +43,8 @@ interface RelationOptions {
 interface ListOptions<Extra extends InputFieldMap> extends Required<RelationOptions> {
   readonly order: ListOrder;
   readonly narrowed?: ListArguments<Extra>;
+  /** True if the parent is an account, and only the account itself can read the list. */
+  readonly ownOnly?: boolean;
 }
 
 interface PlainListOptions<Extra extends InputFieldMap> extends ListOptions<Extra> {
@@ -83,14 +87,14 @@ type Fields = PothosSchemaTypes.ObjectFieldBuilder<OwnTypes, { readonly id: stri
 const builders: Pick<Builder, 'node'> & ThisType<Builder> = {
   node<Row extends Position>(
     name: string,
-    { entity, scope, description, fields }: NodeOptions<OwnTypes, Row>,
+    { entity, scope, owner, description, fields }: NodeOptions<OwnTypes, Row>,
   ): NodeRef<OwnTypes, Row> {
     const type = this.loadableObjectRef<Row, string, string, Row>(name, {
       load: loaderOf(entity, name),
     }).implement({
       description,
       interfaces: [NODE as never],
-      extensions: nodeFrom(entity, scope),
+      extensions: nodeFrom({ entity, scope, owner }),
       fields,
     });
     return Object.assign(type, { entity });

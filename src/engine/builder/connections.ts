@@ -104,6 +104,12 @@ interface ListOptions<Type, Row extends object> {
   readonly description: string;
 }
 
+interface ChildListOptions<Type, Row extends object, Extra extends InputFieldMap>
+  extends ListOptions<Type, Row> {
+  readonly narrowed?: ListArguments<Extra>;
+  readonly ownOnly?: boolean;
+}
+
 /** graphql-js gives look-ahead untyped arguments, which are coerced to the same types. */
 const narrowing =
   <Extra extends InputFieldMap>(narrowed: ListArguments<Extra> | undefined) =>
@@ -125,10 +131,7 @@ export function childList<
     offset = true,
     narrowed,
     ...options
-  }: ListOptions<ObjectRef<Types, string | Row, Row>, Row> & {
-    readonly offset?: boolean;
-    readonly narrowed?: ListArguments<Extra>;
-  },
+  }: ChildListOptions<ObjectRef<Types, string | Row, Row>, Row, Extra> & { readonly offset?: boolean },
 ) {
   const narrow = narrowing(narrowed);
   const page = (args: object): PageRange => ({ ...parseListPage(args), ...narrow(args) });
@@ -155,11 +158,7 @@ export function childConnection<
   Extra extends InputFieldMap,
 >(
   t: ChildBuilder<Parent>,
-  {
-    list,
-    narrowed,
-    ...options
-  }: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row> & { readonly narrowed?: ListArguments<Extra> },
+  { list, narrowed, ...options }: ChildListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row, Extra>,
 ) {
   const narrow = narrowing(narrowed);
   const page = (args: object): PageRange => {

@@ -3,9 +3,21 @@ import { badInput } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { costsPerItemOf, MAX_ITEMS } from '../core/field-options.ts';
 import { parseId } from '../core/input.ts';
-import { enableLoaderBatches, loadByIds } from '../queries/loaders.ts';
-import { type NodeRow, nodeTypes } from '../queries/node-type.ts';
+import { enableLoaderBatches, type Identified, loadByIds, loadOwnByIds } from '../queries/loaders.ts';
+import { type NodeRow, type NodeType, nodeTypes } from '../queries/node-type.ts';
 import type { SchemaToolkit } from './schema-toolkit.ts';
+
+async function loadRows(
+  context: Context,
+  { entity, ids: onlyIds, scope, owner }: NodeType,
+  wanted: readonly string[],
+): Promise<readonly (Identified | undefined)[]> {
+  const isRejected = !context.caller.scopes.has(scope);
+  if (owner !== undefined) return isRejected ? [] : loadOwnByIds(context, entity, owner, wanted);
+  // `resolveType` rejects the row if the scope is missing. Only the id is read, because the size of the row would
+  // count towards the limits.
+  return loadByIds(context, isRejected ? onlyIds : entity, wanted);
+}
 
 /**
  * Returns null for an id without a row. Ids of all root fields share one statement per type.
@@ -20,12 +32,9 @@ async function loadNodes(
   if (wanted.length === 0) return ids.map(() => null);
   enableLoaderBatches(context);
   const lists = await Promise.all(
-    nodeTypes(schema).map(async ({ type, entity, ids: onlyIds, scope }) => {
-      // `resolveType` rejects the row if the scope is missing. Only the id is read, because the size of the row would
-      // count towards the limits.
-      const isRejected = !context.caller.scopes.has(scope);
-      const rows = await loadByIds(context, isRejected ? onlyIds : entity, wanted);
-      return rows.flatMap((row) => (row === undefined ? [] : { ...row, __typename: type.name }));
+    nodeTypes(schema).map(async (nodeType) => {
+      const rows = await loadRows(context, nodeType, wanted);
+      return rows.flatMap((row) => (row === undefined ? [] : { ...row, __typename: nodeType.type.name }));
     }),
   );
   // As in look-ahead, the first type that has a row with the id counts.

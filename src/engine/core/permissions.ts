@@ -2,7 +2,7 @@ import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTyp
 import type { GraphQLField, GraphQLFieldResolver } from 'graphql';
 import { type Caller, isAuthenticated, isSession } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
-import { ApiError, unauthenticated } from '../../platform/errors.ts';
+import { ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
 import { withOptions } from './field-options.ts';
 
 declare global {
@@ -11,10 +11,12 @@ declare global {
       scopes: ScopePlugin<Types>;
     }
     interface FieldOptions {
-      /** The scope that the caller needs for this field (contract: authentication and permissions). */
-      scope?: Scope;
+      /** The scopes that the caller needs for this field (contract: authentication and permissions). */
+      scope?: Scope | readonly Scope[];
       /** True if the field rejects all credentials but sessions. */
       session?: boolean;
+      /** True if the field of an account rejects all callers but the account itself. */
+      ownOnly?: boolean;
       /**
        * The scope needed for rows of the caller's own account. The resolver checks the scope, adds it to `notedScopes`,
        * and reads the value by the row's id. Reading the value with the row would reveal its size to callers without
@@ -30,8 +32,9 @@ declare global {
 }
 
 interface Permissions {
-  readonly scope?: Scope;
+  readonly scope?: Scope | readonly Scope[];
   readonly session?: boolean;
+  readonly ownOnly?: boolean;
   readonly scopeForOwn?: Scope;
   readonly scopeForOthers?: Scope;
   readonly secret?: boolean;
@@ -47,6 +50,12 @@ type Field = Pick<GraphQLField<unknown, unknown>, 'extensions'>;
 
 const given = (scopes: readonly (Scope | undefined)[]) => scopes.filter((scope) => scope !== undefined);
 
+const toList = ({ scope = [] }: Pick<Permissions, 'scope'>): readonly Scope[] =>
+  typeof scope === 'string' ? [scope] : scope;
+
+/** The scopes that a field needs for every row. */
+export const scopesForAll = (field: Field): readonly Scope[] => toList(permissionsOf(field));
+
 export function scopesByRow(field: Field): readonly Scope[] {
   const { scopeForOwn, scopeForOthers } = permissionsOf(field);
   return given([scopeForOwn, scopeForOthers]);
@@ -54,8 +63,8 @@ export function scopesByRow(field: Field): readonly Scope[] {
 
 /** @param own true for rows of the caller's own account */
 export function getRequiredScopes(field: Field, own = false): readonly Scope[] {
-  const { scope, scopeForOwn, scopeForOthers } = permissionsOf(field);
-  return given([scope, scopeForOwn, own ? undefined : scopeForOthers]);
+  const { scopeForOwn, scopeForOthers } = permissionsOf(field);
+  return [...scopesForAll(field), ...given([scopeForOwn, own ? undefined : scopeForOthers])];
 }
 
 /** True if a caller with only these scopes and no account may not read the field. */
@@ -88,16 +97,20 @@ export const scopeMissing = (scope: Scope, subject: string) => `${subject} requi
 export const fieldNamed = (field: GraphQLField<unknown, unknown> | string) => `Field "${field}"`;
 
 /** @throws {ApiError} FORBIDDEN or UNAUTHENTICATED if the credentials do not suffice for every row of a field */
-export function requirePermissions(caller: Caller, { scope, session }: Permissions, subject: string): void {
-  if (scope !== undefined) requireScope(caller, scope, subject);
-  if (session !== true || isSession(caller)) return;
+export function requirePermissions(caller: Caller, permissions: Permissions, subject: string): void {
+  for (const scope of toList(permissions)) requireScope(caller, scope, subject);
+  if (permissions.session !== true || isSession(caller)) return;
   requireCredentials(caller, subject);
   throw new ApiError('FORBIDDEN', `${subject} requires a session. Log in at /login.`, { retriable: true });
 }
 
-export function hasPermissions(caller: Caller, { scope, session }: Permissions): boolean {
-  return (scope === undefined || caller.scopes.has(scope)) && (session !== true || isSession(caller));
+export function hasPermissions(caller: Caller, permissions: Permissions): boolean {
+  const hasScopes = toList(permissions).every((scope) => caller.scopes.has(scope));
+  return hasScopes && (permissions.session !== true || isSession(caller));
 }
+
+const describeScopes = (scopes: readonly Scope[]): string =>
+  `Needs the scope${scopes.length === 1 ? '' : 's'} ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`;
 
 /**
  * The checks run before the resolver and before a subscription opens. The field's extensions retain all options for
@@ -105,10 +118,14 @@ export function hasPermissions(caller: Caller, { scope, session }: Permissions):
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, session, scopeForOwn, scopeForOthers, secret } = config.pothosOptions as Permissions;
-    const needed = scope === undefined ? [] : [`Needs the scope \`${scope}\`.`];
+    const permissions = config.pothosOptions as Permissions;
+    const { scope, session, ownOnly, scopeForOwn, scopeForOthers, secret } = permissions;
+    const needed = scope === undefined ? [] : [describeScopes(toList(permissions))];
     const description = [...(config.description == null ? [] : [config.description]), ...needed].join(' ');
-    return withOptions({ ...config, description }, { scope, session, scopeForOwn, scopeForOthers, secret });
+    return withOptions(
+      { ...config, description },
+      { scope, session, ownOnly, scopeForOwn, scopeForOthers, secret },
+    );
   }
 
   override wrapResolve(
@@ -126,15 +143,22 @@ class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
+const isOwn = (caller: Caller, account: unknown): boolean =>
+  isAuthenticated(caller) && (account as { readonly id: string }).id === caller.userId;
+
 function permitted<C extends object, Types extends SchemaTypes>(
   resolve: GraphQLFieldResolver<unknown, C, object>,
   { pothosOptions, parentType, name }: PothosOutputFieldConfig<Types>,
 ): GraphQLFieldResolver<unknown, C, object> {
   const permissions = pothosOptions as Permissions;
   const subject = fieldNamed(`${parentType}.${name}`);
-  if (permissions.scope === undefined && permissions.session !== true) return resolve;
+  const { scope, session, ownOnly } = permissions;
+  if (scope === undefined && session !== true && ownOnly !== true) return resolve;
   return (parent, args, context, info) => {
-    requirePermissions((context as { caller: Caller }).caller, permissions, subject);
+    const { caller } = context as { caller: Caller };
+    requirePermissions(caller, permissions, subject);
+    if (ownOnly === true && !isOwn(caller, parent))
+      throw forbidden(`${subject} can only be read by the account itself.`);
     return resolve(parent, args, context, info);
   };
 }

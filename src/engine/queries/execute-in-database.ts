@@ -11,7 +11,7 @@ import type { Scope } from '../../auth/scopes.ts';
 import { SmallMap } from '../../platform/cache.ts';
 import { responseTooLarge } from '../../platform/errors.ts';
 import { type Context, callerNotVerified, recordFallback } from '../core/context.ts';
-import { permissionsOf } from '../core/permissions.ts';
+import { permissionsOf, scopesForAll } from '../core/permissions.ts';
 import { choiceOf, collectFields, hasTooManyFields, variablesOf } from '../core/selection.ts';
 import { SNAPSHOT_NAME } from '../events/event-log.ts';
 import { queryWritten } from './page-statement.ts';
@@ -64,9 +64,8 @@ const ENVELOPE_BYTES = responseWith('').length;
 
 /** @returns false if one of the fields needs a session */
 function addScopes(scopes: Set<Scope>, plan: FieldPlan): boolean {
-  const { scope, session } = permissionsOf(plan.field);
-  if (session === true) return false;
-  if (scope !== undefined) scopes.add(scope);
+  if (permissionsOf(plan.field).session === true) return false;
+  for (const scope of scopesForAll(plan.field)) scopes.add(scope);
   return objectsOf(plan).every(({ fieldPlans, scopes: own }) => {
     for (const needed of own) scopes.add(needed);
     return [...fieldPlans.values()].every((mapping) => addScopes(scopes, mapping));

@@ -3,7 +3,7 @@ import { contextCacheSymbol } from '@pothos/core';
 import { type Queryable, type Statement, statement } from '../../database/statement.ts';
 import { batchReads } from '../../platform/async.ts';
 import { badInput, notFound } from '../../platform/errors.ts';
-import type { Context } from '../core/context.ts';
+import { type Context, principalOf } from '../core/context.ts';
 import { type Entity, isRead, type ListOrder, type ListRelation, selectList } from './entity.ts';
 import {
   countStatement,
@@ -161,6 +161,37 @@ export function loadByIds<Row extends { readonly id: string }>(
   ids: readonly string[],
 ): Promise<readonly (Row | undefined)[]> {
   return inLoaderBatch(context, entity, ids, (all) => readByIds(context.db, entity, all));
+}
+
+const ownByIdStatements = new WeakMap<object, Statement<unknown>>();
+
+function ownByIds<Row extends object>(entity: Entity<Row>, owner: string): Statement<Row> {
+  let found = ownByIdStatements.get(entity);
+  if (found === undefined) {
+    const { columns, source }: Entity<object> = entity;
+    const account = (columns as Readonly<Record<string, string>>)[owner];
+    found = statement(
+      `${entity.name}_own_by_id`,
+      `SELECT ${selectList(entity)} FROM ${source.from} WHERE t.id = ANY($1::uuid[]) AND ${account} = $2`,
+    );
+    ownByIdStatements.set(entity, found);
+  }
+  return found as Statement<Row>;
+}
+
+/** @returns the rows of the caller; undefined for other ids, because reading other rows would reveal their sizes */
+export function loadOwnByIds<Row extends Identified>(
+  context: Context,
+  entity: Entity<Row>,
+  owner: string,
+  ids: readonly string[],
+): Promise<readonly (Row | undefined)[]> {
+  const own = ownByIds(entity, owner);
+  const { userId } = principalOf(context);
+  return inLoaderBatch(context, own, ids, async (all) => {
+    const rows = new Map((await context.db.query(own, [all, userId])).map((row) => [row.id, row]));
+    return all.map((id) => rows.get(id));
+  });
 }
 
 /** An id without a row becomes NOT_FOUND. */

@@ -18,6 +18,8 @@ export const NODE = 'Node';
 interface NodeSource {
   readonly entity: Entity<Identified>;
   readonly scope: Scope;
+  /** The property with the only account that finds the row. For callers without the scope, the row does not exist. */
+  readonly owner?: string | undefined;
 }
 
 export interface NodeType extends NodeSource {
@@ -25,7 +27,7 @@ export interface NodeType extends NodeSource {
   readonly ids: Entity<Identified>;
 }
 
-export const nodeFrom = (entity: Entity<Identified>, scope: Scope) => ({ node: { entity, scope } });
+export const nodeFrom = (node: NodeSource) => ({ node });
 
 const known = new WeakMap<GraphQLSchema, readonly NodeType[]>();
 

@@ -4,7 +4,7 @@ import { type Context, principalOf, unitOfWorkOf } from '../../engine/core/conte
 import { parseId } from '../../engine/core/input.ts';
 import { type OAuthGrant, oauthGrants } from '../../generated/tables.ts';
 import { ownAccount } from '../../schema/account/service.ts';
-import { loadForAccounts, own } from '../../schema/account/type.ts';
+import { loadForAccounts } from '../../schema/account/type.ts';
 import type { DefineFields } from '../feature.ts';
 import { revokeOAuthGrant } from './grants.ts';
 
@@ -41,9 +41,10 @@ export const defineGrantFields: DefineFields = ({ builder }, { User }, { account
   builder.objectFields(User, (t) => ({
     oauthGrants: t.loadableList({
       session: true,
+      ownOnly: true,
       type: OAuthGrant,
       description: `The account’s grants to OAuth clients, newest first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user, _args, context, info) => own(user, context, info),
+      resolve: (user) => user.id,
       load: (ids: string[], context: Context) => loadForAccounts(GRANTS, ids, context, maxListed),
     }),
   }));

@@ -1,4 +1,3 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import { API_KEY_COLUMNS, type StoredApiKey } from '../../auth/api-keys.ts';
 import {
   formatColumns,
@@ -10,7 +9,6 @@ import {
 import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { type Context, principalOf } from '../../engine/core/context.ts';
 import { sessions } from '../../generated/tables.ts';
-import { forbidden } from '../../platform/errors.ts';
 import type { ContentLimits } from '../content-limits.ts';
 import type { UserTypes } from '../user/type.ts';
 
@@ -98,16 +96,6 @@ const SESSIONS = statement<SessionRow>(
    FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
 );
 
-/** @throws {ApiError} FORBIDDEN unless the user is the viewer */
-export function own(
-  user: { readonly id: string },
-  context: Context,
-  { parentType, fieldName }: Pick<GraphQLResolveInfo, 'parentType' | 'fieldName'>,
-): string {
-  if (principalOf(context).userId === user.id) return user.id;
-  throw forbidden(`Field "${parentType}.${fieldName}" can only be read by the account itself.`);
-}
-
 /** Reads the viewer's list once, although the viewer may occur many times in a result. */
 export async function loadForAccounts<Row extends { readonly userId: string }>(
   rows: Statement<Row>,
@@ -128,16 +116,18 @@ export function defineAccountRelations(
   builder.objectFields(User, (t) => ({
     apiKeys: t.loadableList({
       session: true,
+      ownOnly: true,
       type: ApiKey,
       description: `The account’s API keys that are not revoked, newest first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user, _args, context, info) => own(user, context, info),
+      resolve: (user) => user.id,
       load: (ids: string[], context: Context) => loadForAccounts(KEYS, ids, context, maxListed),
     }),
     sessions: t.loadableList({
       session: true,
+      ownOnly: true,
       type: Session,
       description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user, _args, context, info) => own(user, context, info),
+      resolve: (user) => user.id,
       load: (ids: string[], context: Context) => loadForAccounts(SESSIONS, ids, context, maxListed),
     }),
   }));

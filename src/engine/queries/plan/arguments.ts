@@ -1,5 +1,6 @@
 import { getArgumentValues, type VariableValues } from 'graphql';
 import { isAuthenticated } from '../../../auth/principal.ts';
+import type { Scope } from '../../../auth/scopes.ts';
 import type { Parameter } from '../../../database/statement.ts';
 import { type Context, recordFallback } from '../../core/context.ts';
 import type { EventRecord } from '../../events/event.ts';
@@ -15,6 +16,8 @@ export interface FieldArguments {
   readonly ids?: Parameter;
   readonly count?: number;
   readonly parameters?: Readonly<Record<string, Parameter>>;
+  /** The caller's account by the scopes of private nodes; null for a scope that the caller lacks. */
+  readonly accounts?: ReadonlyMap<Scope, string | null>;
   /** Set if the computed value depends on the caller. */
   readonly caller?: Readonly<Record<keyof CallerSql, Parameter>>;
 }
@@ -58,6 +61,10 @@ export const fromParameters =
   (name: string): ParameterSource =>
   ({ parameters }) =>
     parameters?.[name];
+export const fromAccounts =
+  (scope: Scope): ParameterSource =>
+  ({ accounts }) =>
+    accounts?.get(scope);
 export const fromCaller =
   (name: keyof CallerSql): ParameterSource =>
   ({ caller }) =>
@@ -87,6 +94,12 @@ function callerParameters({ caller }: Pick<Context, 'caller'>): Readonly<Record<
   return { id: caller.userId, isAdmin: caller.role === 'admin' };
 }
 
+function accountsOf({ types = [] }: FieldPlan, { caller }: Context): FieldArguments {
+  const userId = isAuthenticated(caller) ? caller.userId : null;
+  const scopes = types.flatMap(({ owner }) => owner?.scope ?? []);
+  return { accounts: new Map(scopes.map((scope) => [scope, caller.scopes.has(scope) ? userId : null])) };
+}
+
 function idsOf(plan: FieldPlan, ids: readonly (string | undefined)[]): FieldArguments | undefined {
   if (ids.every((id) => id === undefined)) return undefined;
   return isNodeList(plan) ? { ids: ids.map((id) => id ?? null), count: ids.length } : { ids: ids[0] ?? null };
@@ -109,7 +122,9 @@ function evaluateArguments(
         parameters: mapping.parameters?.(given) ?? {},
         ...(mapping.ofCaller === true ? { caller: callerParameters(context) } : {}),
       };
-    return idsOf(plan, mapping.kind === 'row' ? [mapping.id(given, context)] : mapping.ids(given));
+    if (mapping.kind === 'row') return idsOf(plan, [mapping.id(given, context)]);
+    const ids = idsOf(plan, mapping.ids(given));
+    return ids && { ...ids, ...accountsOf(plan, context) };
   } catch {
     return undefined;
   }

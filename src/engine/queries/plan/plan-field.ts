@@ -76,11 +76,13 @@ export function planField(
 
 function planNodes(info: Planning, sets: readonly SelectionSetNode[]): ObjectPlan[] | undefined {
   const plans: ObjectPlan[] = [];
-  for (const { type, entity, scope } of nodeTypes(info.schema)) {
+  for (const { type, entity, scope, owner } of nodeTypes(info.schema)) {
     const plan = planObject(info, entity, type, sets);
     if (plan === undefined) return undefined;
-    plan.scopes.add(scope);
-    plans.push(plan);
+    const columns: Readonly<Record<string, string>> = entity.columns;
+    const column = owner === undefined ? undefined : columns[owner];
+    if (column === undefined) plan.scopes.add(scope);
+    plans.push(column === undefined ? plan : { ...plan, owner: { column, scope } });
   }
   return plans;
 }
@@ -127,6 +129,8 @@ function planObject(
     const field = type.getFields()[node.name.value];
     if (field === undefined) return undefined;
     for (const scope of getRequiredScopes(field, own)) plan.scopes.add(scope);
+    if (!own && permissionsOf(field).ownOnly === true)
+      return fallBack(field, 'is for the account itself, which the query may not start from');
     const mapping = getSqlMapping(field);
     if (mapping === undefined) return planColumn(name, field);
     const known = mapping.kind === 'value' ? sameValue(node) : undefined;

@@ -29,6 +29,8 @@ export interface ObjectPlan {
   /** The scopes without which columns of the rows are rejected. */
   readonly scopes: Set<Scope>;
   readonly members: readonly PlannedField[];
+  /** Set for a node that only one account finds. */
+  readonly owner?: { readonly column: string; readonly scope: Scope };
 }
 
 export interface TypenameMember {

@@ -15,6 +15,7 @@ import {
   buildSql,
   idRows,
   isListPlan,
+  ownerCondition,
   pageOf,
   ROW_ID,
   rowById,
@@ -152,10 +153,10 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     return `coalesce((SELECT sum(${rowSql(object, alias)})::bigint FROM (${rows}) AS ${alias}), 0)`;
   }
 
-  function rowWithId(object: ObjectPlan, id: string): string {
+  function rowWithId(object: ObjectPlan, id: string, condition?: string): string {
     aliases += 1;
     const alias = `m${aliases}`;
-    const row = `SELECT ${selectFor(object)} ${rowById(object.entity, id)}`;
+    const row = `SELECT ${selectFor(object)} ${rowById(object.entity, id, condition)}`;
     return `(SELECT ${rowSql(object, alias)} FROM (${row}) AS ${alias})`;
   }
 
@@ -164,7 +165,7 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     const ids = sql.forField(plan, fromIds);
     const isList = isNodeList(plan);
     const id = isList ? ROW_ID : `${ids}::uuid`;
-    const sizes = types.filter(isLongRow).map((type) => rowWithId(type, id));
+    const sizes = types.filter(isLongRow).map((type) => rowWithId(type, id, ownerCondition(plan, type, sql)));
     const node = `coalesce(${[...sizes, '0'].join(', ')})`;
     return isList ? `coalesce((SELECT sum(${node})::bigint FROM ${idRows(ids)}), 0)` : node;
   }

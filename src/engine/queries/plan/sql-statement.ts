@@ -14,6 +14,7 @@ import {
   type ValueMapping,
 } from '../sql-mappings.ts';
 import {
+  fromAccounts,
   fromCaller,
   fromIds,
   fromPage,
@@ -53,18 +54,20 @@ export const ROW_ID = 'k.id';
 
 /**
  * An id does not tell its type, so the SQL looks in one table after another until it finds a row. The JSON of a row
- * is never NULL, because nullable members are written as `null` and all other columns are NOT NULL. `parameter` holds
- * the id, or the ids as an array. `rowWithId` returns the JSON of a row, NULL without a row.
+ * is never NULL, because nullable members are written as `null` and all other columns are NOT NULL. `rowWithId` returns
+ * the JSON of a row, NULL without a row.
  */
 export function nodesFragments(
   plan: FieldPlan,
-  parameter: string,
-  rowWithId: (object: ObjectPlan, id: string) => string,
+  sql: PlanSql,
+  rowWithId: (object: ObjectPlan, id: string, condition: string) => string,
 ): readonly SqlFragment[] {
   const { types = [] } = plan;
   const isList = isNodeList(plan);
+  const parameter = sql.forField(plan, fromIds);
   const id = isList ? ROW_ID : `${parameter}::uuid`;
-  const node = `coalesce(${[...types.map((type) => rowWithId(type, id)), "'null'"].join(', ')})`;
+  const rows = types.map((type) => rowWithId(type, id, ownerCondition(plan, type, sql)));
+  const node = `coalesce(${[...rows, "'null'"].join(', ')})`;
   if (!isList) return [{ sql: node }];
   const list = `SELECT string_agg(${node}, ',' ORDER BY k.n) FROM ${idRows(parameter)}`;
   return [{ text: '[' }, { sql: `coalesce((${list}), '')` }, { text: ']' }];
@@ -102,8 +105,12 @@ function columnsOf({ columns, fieldPlans }: ObjectPlan): Set<string> {
 
 export const selectFor = (object: ObjectPlan): string => selectList(object.entity, columnsOf(object));
 
-export const rowById = ({ source }: Entity<object>, id: string) =>
-  `FROM ${source.from} WHERE ${source.id} = ${id}`;
+export const rowById = ({ source }: Entity<object>, id: string, condition = '') =>
+  `FROM ${source.from} WHERE ${source.id} = ${id}${condition}`;
+
+/** SQL that hides a private node from all callers but its owner. */
+export const ownerCondition = (plan: FieldPlan, { owner }: ObjectPlan, sql: PlanSql): string =>
+  owner === undefined ? '' : ` AND ${owner.column} = ${sql.forField(plan, fromAccounts(owner.scope))}::uuid`;
 
 /** SQL of the id of the row to which a field leads. */
 export function rowIdSql(
@@ -223,9 +230,9 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
     return `(SELECT ${json} FROM (SELECT ${texts.join(', ')} OFFSET 0) AS ${inner})`;
   }
 
-  function rowWithId(object: ObjectPlan, id: string): string {
+  function rowWithId(object: ObjectPlan, id: string, condition?: string): string {
     const alias = nextAlias();
-    const row = `SELECT ${selectFor(object)} ${rowById(object.entity, id)}`;
+    const row = `SELECT ${selectFor(object)} ${rowById(object.entity, id, condition)}`;
     return `(SELECT ${rowJson(object, alias)} FROM (${row}) AS ${alias})`;
   }
 
@@ -261,7 +268,7 @@ export function buildSql(roots: readonly RootMember[], sql: PlanSql): string {
     const { mapping, object } = plan;
     if (mapping.kind === 'value')
       return computedJson(plan.field.type, valueSql(plan, mapping, parent ?? '', sql));
-    if (mapping.kind === 'by-id') return nodesFragments(plan, sql.forField(plan, fromIds), rowWithId);
+    if (mapping.kind === 'by-id') return nodesFragments(plan, sql, rowWithId);
     if (isListPlan(plan)) return listFragments(plan, parent);
     if (object === undefined || isToMany(mapping)) throw new Error(`${plan.field.name} leads to no rows`);
     if (mapping.kind === 'event')
