@@ -2,7 +2,13 @@ import { emailKey } from '../../src/auth/accounts.ts';
 import { createApiKey } from '../../src/auth/api-keys.ts';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
 import { type Queryable, statement } from '../../src/database/statement.ts';
-import { DEMO_POSTS, DEMO_USERS, type DemoName } from '../../src/features/development/demo-data.ts';
+import {
+  ADD_DRAFT,
+  DEMO_DRAFT,
+  DEMO_POSTS,
+  DEMO_USERS,
+  type DemoName,
+} from '../../src/features/development/demo-data.ts';
 
 /** The ids of the example data end in zeros and a number. */
 export const FIXED_ID = /^01a1f0c0-5e00-7000-8000-0000000000\d\d$/;
@@ -13,6 +19,7 @@ const MINUTE_MS = 60_000;
 const FIRST_USER = 1;
 const FIRST_POST = 11;
 const FIRST_COMMENT = 21;
+const DRAFT = 41;
 
 export interface ExampleData {
   /** A key of Ada with every scope that a member can hold. */
@@ -66,6 +73,8 @@ export async function addExampleData(db: Queryable): Promise<ExampleData> {
       comments += 1;
     }
   }
+  const { author, title, body, tags } = DEMO_DRAFT;
+  await db.query(ADD_DRAFT, [fixedId(DRAFT), title, body, tags, userId(author)]);
   const { key } = await createApiKey(db, {
     userId: userId('Ada'),
     name: 'examples',

@@ -1,6 +1,6 @@
 import type { GraphQLField } from 'graphql';
 import { countedArgument } from '../../src/engine/core/field-options.ts';
-import { permissionsOf } from '../../src/engine/core/permissions.ts';
+import { permissionsOf, scopesForAll } from '../../src/engine/core/permissions.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -45,9 +45,9 @@ export function costOf(field: Field): string | undefined {
 
 /** What a caller needs for a field, in words. Undefined if nothing beyond what the fields around it need. */
 export function scopeOf(field: Field): string | undefined {
-  const { scope, session, scopeForOwn, scopeForOthers } = permissionsOf(field);
+  const { session, scopeForOwn, scopeForOthers } = permissionsOf(field);
   const needs = [
-    ...(scope === undefined ? [] : [`\`${scope}\``]),
+    ...scopesForAll(field).map((scope) => `\`${scope}\``),
     ...(session === true ? ['a [session](authentication.md#session)'] : []),
     ...(scopeForOwn === undefined ? [] : [`\`${scopeForOwn}\` for your own account`]),
     ...(scopeForOthers === undefined ? [] : [`\`${scopeForOthers}\` for other accounts`]),

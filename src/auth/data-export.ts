@@ -74,6 +74,11 @@ export interface AccountContent {
    * @throws {DatabaseError}
    */
   drop(database: Database, account: string): Promise<Readonly<Record<string, number>>>;
+  /**
+   * Deletes the content that only the account itself sees, also if the other content is kept.
+   * @throws {DatabaseError}
+   */
+  deletePrivate(db: Queryable, account: string): Promise<void>;
 }
 
 /** Modules and features add their own sections. */

@@ -22,6 +22,8 @@ export const SCOPE_DEFINITIONS = {
     allows: 'Write comments in your name, change and delete your comments, and delete those on your posts',
     allowsAdmins: 'Write comments in your name, and change and delete comments of all users',
   },
+  'drafts:read': { allows: 'Read your drafts' },
+  'drafts:write': { allows: 'Write drafts of posts, and change and delete your drafts' },
   'users:read': { allows: 'See your account with your email address, and the list of users' },
   'users:email': { allows: 'See the email addresses of all other users', adminOnly: true },
 } as const satisfies Record<string, ScopeDefinition>;

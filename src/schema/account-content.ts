@@ -118,6 +118,8 @@ async function drop(database: Database, account: string): Promise<Deleted> {
   return deleted;
 }
 
+const DELETE_DRAFTS = statement<never>('account_drafts', 'DELETE FROM drafts WHERE author_id = $1');
+
 const BY_AGE = [
   ['created_at', 'timestamptz', '-infinity'],
   ['id', 'uuid', '00000000-0000-0000-0000-000000000000'],
@@ -151,7 +153,17 @@ export const ACCOUNT_CONTENT: AccountContent = {
       columns: `c.id, c.post_id AS "postId", c.body, c.created_at AS "createdAt",
          coalesce(c.updated_at, c.created_at) AS "updatedAt", c.version`,
     }),
+    defineExportSection({
+      name: 'drafts',
+      tables: ['drafts'],
+      alias: 'd',
+      owner: 'author_id',
+      columns: `d.id, d.title, d.body, d.tags, d.slug, d.created_at AS "createdAt", d.updated_at AS "updatedAt", d.version`,
+    }),
   ],
   none: NOTHING_DELETED,
   drop,
+  async deletePrivate(db, account) {
+    await db.query(DELETE_DRAFTS, [account]);
+  },
 };

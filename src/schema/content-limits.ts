@@ -21,6 +21,7 @@ export const contentLimits = (_settings: Pick<Config, never>) => ({
     slug: { min: 1, max: 80 },
     excerpt: { min: 1, max: 1_000, standard: 200 },
   },
+  draft: { maxPerAccount: 200 },
   comment: { body: { min: 1, max: 5_000 } },
 });
 

@@ -10,6 +10,8 @@ import { defineChange, defineChangeSubscriptions } from './change/type.ts';
 import { defineCommentMutations } from './comment/mutations.ts';
 import { commentEntity, defineComment, defineCommentRelations } from './comment/type.ts';
 import { CONTENT_LIMITS, type ContentLimits } from './content-limits.ts';
+import { defineDraftMutations } from './draft/mutations.ts';
+import { defineDraft } from './draft/type.ts';
 import { definePostMutations } from './post/mutations.ts';
 import { definePost, definePostQueries, definePostRelations, definePostSubscriptions } from './post/type.ts';
 import { defineUser, defineUserQueries } from './user/type.ts';
@@ -32,6 +34,9 @@ function defineModules(toolkit: SchemaToolkit, limits: ContentLimits, revocation
   const comment = defineComment(toolkit, user, post, limits.comment);
   defineCommentRelations(toolkit, user, post, comment);
   defineCommentMutations(toolkit, comment, limits.comment);
+
+  const draft = defineDraft(toolkit, user, limits);
+  defineDraftMutations(toolkit, post, draft, limits);
 
   const entities = {
     comment: { type: comment.Comment, entity: commentEntity },

@@ -23,6 +23,9 @@ export interface Clients {
 
 const CREATE_POST =
   'mutation ($title: String!) { createPost(title: $title, body: "kept", tags: ["crash"]) { id title createdAt } }';
+const CREATE_DRAFT =
+  'mutation ($title: String!) { createDraft(title: $title, body: "kept", tags: ["crash"]) { id } }';
+const PUBLISH_DRAFT = 'mutation ($id: ID!) { publishDraft(id: $id) { id title createdAt } }';
 /** How requests are done, in turn: by one statement, or in a transaction, since a statement does not tell its cost. */
 export type Ways = readonly ('statement' | 'transaction')[];
 
@@ -31,16 +34,25 @@ const RETRY_MS = 10;
 /** Only ends a request that hangs: a connection breaks as soon as the process at its other end is killed. */
 const PATIENCE_MS = 120_000;
 
-/** Posts one keyed `createPost`. Undefined where the connection was lost: nobody knows whether it was done. */
-export async function createPost(
-  origin: string,
-  apiKey: string,
-  title: string,
-  {
-    idempotencyKey = `key of ${title}`,
-    way = 'statement',
-  }: { idempotencyKey?: string; way?: Ways[number] | undefined } = {},
-): Promise<{ status: number; text: string; replayed: boolean } | undefined> {
+interface Asked {
+  readonly origin: string;
+  readonly apiKey: string;
+  readonly idempotencyKey: string;
+  readonly way?: Ways[number] | undefined;
+}
+
+interface Responded {
+  readonly status: number;
+  readonly text: string;
+  readonly replayed: boolean;
+}
+
+/** Sends a keyed mutation. Undefined where the connection was lost: nobody knows whether it was done. */
+async function sendKeyed(
+  { origin, apiKey, idempotencyKey, way = 'statement' }: Asked,
+  query: string,
+  variables: object,
+): Promise<Responded | undefined> {
   try {
     const response = await fetch(`${origin}/graphql`, {
       method: 'POST',
@@ -50,7 +62,7 @@ export async function createPost(
         'idempotency-key': idempotencyKey,
         ...HEADERS[way],
       },
-      body: JSON.stringify({ query: CREATE_POST, variables: { title } }),
+      body: JSON.stringify({ query, variables }),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     const replayed = response.headers.get('idempotency-replayed') === 'true';
@@ -60,12 +72,35 @@ export async function createPost(
   }
 }
 
+/** Makes the post with a title by one keyed mutation or several. */
+export type MakePost = (
+  origin: string,
+  apiKey: string,
+  title: string,
+  options?: { readonly idempotencyKey?: string; readonly way?: Ways[number] | undefined },
+) => Promise<Responded | undefined>;
+
+export const createPost: MakePost = (origin, apiKey, title, { idempotencyKey, way } = {}) =>
+  sendKeyed({ origin, apiKey, idempotencyKey: idempotencyKey ?? `key of ${title}`, way }, CREATE_POST, {
+    title,
+  });
+
+/** Creates a draft and publishes the draft, each under a separate key. */
+export const publishDraft: MakePost = async (origin, apiKey, title) => {
+  const draft = await sendKeyed({ origin, apiKey, idempotencyKey: `draft of ${title}` }, CREATE_DRAFT, {
+    title,
+  });
+  if (draft?.status !== 200) return draft;
+  const { id } = JSON.parse(draft.text).data.createDraft;
+  return sendKeyed({ origin, apiKey, idempotencyKey: `key of ${title}` }, PUBLISH_DRAFT, { id });
+};
+
 /** So many clients at a time that share the titles among them and do not give up before the test ends. */
 export function createClients(
   target: Target,
   apiKey: string,
   titles: readonly string[],
-  { atATime, ways }: { readonly atATime: number; readonly ways: Ways },
+  { atATime, ways, make }: { readonly atATime: number; readonly ways: Ways; readonly make: MakePost },
 ): Clients {
   const told = new Map<string, Told>();
   const statuses = new Map<string, number>();
@@ -77,7 +112,7 @@ export function createClients(
     for (;;) {
       ended.throwIfAborted();
       const way = ways[requests++ % ways.length];
-      const result = await createPost(await target.origin(), apiKey, title, { way });
+      const result = await make(await target.origin(), apiKey, title, { way });
       const status = String(result?.status ?? 'lost');
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (result?.status === 200) {

@@ -24,6 +24,15 @@ export async function makeKey(dataDir: string, settings: Settings, role = 'membe
   const email = `${role}@example.com`;
   const user = ['user', 'create', '--name', 'Writer', '--email', email, '--password', 'a long password'];
   expect((await admin([...user, '--role', role], dataDir, settings)).code).toBe(0);
-  const key = ['api-key', 'create', '--user', email, '--name', 'crash', '--scopes', 'posts:read posts:write'];
+  const key = [
+    'api-key',
+    'create',
+    '--user',
+    email,
+    '--name',
+    'crash',
+    '--scopes',
+    'posts:read posts:write drafts:read drafts:write',
+  ];
   return (await admin(key, dataDir, settings)).json.key;
 }

@@ -2,11 +2,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { until } from '../support/processes/process.ts';
 import { seededRandom } from '../support/random.ts';
-import { type Clients, createClients, createPost, type Target, type Ways } from './keyed-posts.ts';
+import {
+  type Clients,
+  createClients,
+  createPost,
+  type MakePost,
+  type Target,
+  type Ways,
+} from './keyed-posts.ts';
 
 export interface Rounds {
   readonly keys: number;
   readonly ways: Ways;
+  /** By one `createPost` if absent. */
+  readonly make?: MakePost;
   readonly apiKey: string;
   readonly target: Target;
   /** Kills something and brings it back; resolves once it is back. */
@@ -52,15 +61,15 @@ async function crashMeanwhile(clients: Clients, { keys, crash }: Rounds): Promis
 
 /** Has clients make one post a key while something is killed again and again, then compares. */
 export async function runRounds(rounds: Rounds): Promise<Outcome> {
-  const { keys, ways, apiKey, target } = rounds;
+  const { keys, ways, make = createPost, apiKey, target } = rounds;
   const titles = Array.from({ length: keys }, (_, index) => `crash ${index}`);
-  const clients = createClients(target, apiKey, titles, { atATime: CLIENTS, ways });
+  const clients = createClients(target, apiKey, titles, { atATime: CLIENTS, ways, make });
   const [crashes] = await Promise.all([crashMeanwhile(clients, rounds), clients.run()]);
 
   const different: string[] = [];
   for (const title of titles) {
     const again = await until(`the answer to ${title}`, async () => {
-      const response = await createPost(await target.origin(), apiKey, title);
+      const response = await make(await target.origin(), apiKey, title);
       return !RETRIED.has(String(response?.status ?? 'lost')) && response;
     });
     const same = again.replayed && again.status === 200 && again.text === clients.told.get(title)?.text;

@@ -91,6 +91,22 @@ export async function seedKeys(
   return data.slice(0, 3).map(({ id }) => id);
 }
 
+/** Drafts that are complete, empty, or as long as they may be, two to a millisecond. */
+export async function seedDrafts(app: TestApp, authors: readonly Account[]): Promise<readonly string[]> {
+  const data = Array.from({ length: 12 }, (_, index) => ({
+    id: newId(),
+    authorId: nth(authors, index).id,
+    title: index % 5 === 1 ? '' : nth(HOSTILE_TEXTS, index).slice(0, 200),
+    body: index % 5 === 2 ? '' : nth(HOSTILE_TEXTS, index + 3),
+    tags: Array.from({ length: index % 3 }, (_, place) => nth(HOSTILE_TAGS, index + place * 5)),
+    slug: index % 4 === 3 ? `draft-${index}` : null,
+    createdAt: past(index),
+    updatedAt: past(100 - Math.floor(index / 2)),
+  }));
+  await app.prisma.draft.createMany({ data });
+  return data.map(({ id }) => id);
+}
+
 /** More posts than a page has by default, three to a millisecond, with comments of all authors on some of them. */
 export async function seedContent(app: TestApp, authors: readonly Account[]): Promise<Content> {
   const posts = Array.from({ length: 27 }, (_, index) => ({

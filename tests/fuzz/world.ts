@@ -12,6 +12,7 @@ import {
   HOSTILE_TAGS,
   HOSTILE_TEXTS,
   seedContent,
+  seedDrafts,
   seedKeys,
   seedProfiles,
 } from './hostile-content.ts';
@@ -21,6 +22,7 @@ export interface Known {
   readonly userIds: readonly string[];
   readonly postIds: readonly string[];
   readonly commentIds: readonly string[];
+  readonly draftIds: readonly string[];
   /** Of API keys of the caller `full-session`. */
   readonly keyIds: readonly string[];
   /** Cursors of every list of the schema. */
@@ -102,6 +104,7 @@ export async function createWorld(app: TestApp): Promise<World> {
   const keyIds = await seedKeys(app, full, MAX_KEYS - 2);
   await seedProfiles(app, [member, other, ended]);
   const content = await seedContent(app, [member, other, admin, visitor, ended]);
+  const draftIds = await seedDrafts(app, [member, admin, visitor]);
   await disable(app, ended);
   const readOnly = await addKey(app, member, ['posts:read']);
   const writeOnly = await addKey(app, member, ['posts:write', 'comments:write']);
@@ -133,6 +136,7 @@ export async function createWorld(app: TestApp): Promise<World> {
       keyIds,
       postIds: content.postIds,
       commentIds: content.commentIds,
+      draftIds,
       cursors: [...cursors.values()],
       tags: [...HOSTILE_TAGS, 'none'],
       slugs: [...snapshot.posts.map(({ slug }) => slug), 'a', 'b', 'b-2', 'none'],

@@ -1,5 +1,5 @@
 import { byAge, isMade, type Place, type State } from './state.ts';
-import type { CommentRow, PostRow, Snapshot } from './tables.ts';
+import type { CommentRow, DraftRow, PostRow, Snapshot } from './tables.ts';
 
 /** The state with what has become known in the place of what was made up, in values and in names. */
 export function withKnown<S extends State>(state: S, known: ReadonlyMap<string, string>): S {
@@ -26,7 +26,9 @@ const contentOf = ({ id, authorId, title, body, tags, version }: PostRow, commen
 /** Names what nobody was told the id of, by what it holds. */
 function recognise<S extends State>(state: S, found: Snapshot): S {
   const known = new Map<string, string>();
-  const taken = new Set([...state.posts, ...state.comments, ...state.keys].map(({ id }) => id));
+  const taken = new Set(
+    [...state.posts, ...state.comments, ...state.drafts, ...state.keys].map(({ id }) => id),
+  );
   function find<Row extends Place>(id: string, rows: readonly Row[], same: (row: Row) => boolean) {
     const row = [...rows].sort(byAge).find((one) => !taken.has(one.id) && same(one));
     if (row === undefined) return;
@@ -47,6 +49,10 @@ function recognise<S extends State>(state: S, found: Snapshot): S {
         row.body === body &&
         row.version === version,
     );
+  const draftOf = ({ authorId, title, body, tags, slug, version }: DraftRow) =>
+    JSON.stringify([authorId, title, body, tags, slug, version]);
+  for (const draft of state.drafts.filter((one) => isMade(one.id)))
+    find(draft.id, found.drafts, (row) => draftOf(row) === draftOf(draft));
   for (const { id, userId, name, scopes } of state.keys.filter((one) => isMade(one.id)))
     find(
       id,
@@ -76,7 +82,7 @@ function snapshotOf(state: State): Snapshot {
 
 /** A line for each row. An event of a post that went at once has an id that nobody knows. */
 function linesOf(snapshot: Snapshot, told: ReadonlySet<string>): string[] {
-  const { users, posts, comments, counts, formerSlugs, keys, sessions, events } = snapshot;
+  const { users, posts, comments, drafts, counts, formerSlugs, keys, sessions, events } = snapshot;
   return [
     ...users.map(({ id, name, handle, bio, avatarUrl }) =>
       JSON.stringify(['user', id, name, handle, bio, avatarUrl]),
@@ -87,6 +93,9 @@ function linesOf(snapshot: Snapshot, told: ReadonlySet<string>): string[] {
     ...Object.entries(formerSlugs).map((former) => JSON.stringify(['former slug', ...former])),
     ...comments.map(({ id, postId, authorId, body, version }) =>
       JSON.stringify(['comment', id, postId, authorId, body, version]),
+    ),
+    ...drafts.map(({ id, authorId, title, body, tags, slug, version }) =>
+      JSON.stringify(['draft', id, authorId, title, body, tags, slug, version]),
     ),
     ...counts.map(({ postId, count }) => `${count} comments on ${postId}`),
     ...keys.map(({ id, userId, name, scopes }) => JSON.stringify(['key', id, userId, name, scopes])),

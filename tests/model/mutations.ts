@@ -36,6 +36,19 @@ export type Field =
       readonly ifVersion: number | undefined;
     }
   | { readonly kind: 'deleteComment'; readonly comment: Reference; readonly ifVersion: number | undefined }
+  | { readonly kind: 'createDraft'; readonly title: string; readonly tags: readonly string[] | undefined }
+  | {
+      readonly kind: 'updateDraft';
+      readonly draft: Reference;
+      readonly title: string | undefined;
+      readonly slug: string | undefined;
+      readonly ifVersion: number | undefined;
+    }
+  | {
+      readonly kind: 'deleteDraft' | 'publishDraft';
+      readonly draft: Reference;
+      readonly ifVersion: number | undefined;
+    }
   | ({ readonly kind: 'updateViewer' } & Partial<Record<keyof typeof PROFILE, string | undefined>>)
   | {
       readonly kind: 'createApiKey';
@@ -53,6 +66,7 @@ const NOBODY = '00000000-0000-7000-8000-000000000000';
 export interface Known {
   readonly posts: readonly string[];
   readonly comments: readonly string[];
+  readonly drafts: readonly string[];
   readonly keys: readonly string[];
   readonly sessions: readonly string[];
   /** The password of each account. */
@@ -68,6 +82,8 @@ export function named(ids: readonly string[], reference: Reference): string {
 }
 
 const POST = '{ id title slug excerpt(length: 3) tags commentCount version }';
+
+const DRAFT = '{ id title tags slug version }';
 
 const versionText = ({ ifVersion }: { readonly ifVersion: number | undefined }) =>
   ifVersion === undefined ? '' : `, ifVersion: ${ifVersion}`;
@@ -133,6 +149,22 @@ export function textOf(field: Field, known: Known): string {
       return `deleteComment(id: ${json(named(known.comments, field.comment))}${versionText(field)})`;
     case 'updateComment':
       return `updateComment(id: ${json(named(known.comments, field.comment))}, body: ${json(field.body)}${versionText(field)}) { id body version post { id } }`;
+    case 'createDraft': {
+      const tags = field.tags === undefined ? '' : `, tags: ${json(field.tags)}`;
+      return `createDraft(title: ${json(field.title)}, body: "b"${tags}) ${DRAFT}`;
+    }
+    case 'updateDraft': {
+      const id = named(known.drafts, field.draft);
+      const title = field.title === undefined ? '' : `, title: ${json(field.title)}`;
+      // No post has this slug before the draft is published.
+      const slug =
+        field.slug === undefined ? '' : `, slug: ${json(field.slug === '' ? '' : `${id}-${field.slug}`)}`;
+      return `updateDraft(id: ${json(id)}${title}${slug}${versionText(field)}) ${DRAFT}`;
+    }
+    case 'deleteDraft':
+      return `deleteDraft(id: ${json(named(known.drafts, field.draft))}${versionText(field)})`;
+    case 'publishDraft':
+      return `publishDraft(id: ${json(named(known.drafts, field.draft))}${versionText(field)}) ${POST}`;
     case 'updateViewer':
       return `updateViewer${profileText(field, known)} { id name handle bio avatarUrl role }`;
     case 'createApiKey':
@@ -157,13 +189,40 @@ const tags = fc.oneof(
 );
 export const scopes = fc.constantFrom<readonly string[]>(
   ['posts:read', 'posts:write', 'comments:write', 'users:read'],
+  ['drafts:read', 'drafts:write', 'posts:write'],
   ['posts:read'],
   ['posts:write'],
   ['posts:read', 'users:email'],
 );
 
-/** What changes posts and comments. */
+/** What changes posts, comments and drafts. */
 export const contentField: fc.Arbitrary<Field> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('createDraft' as const),
+      title: mostly('T', '', 'x'.repeat(201)),
+      tags: fc.option(tags, { nil: undefined }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('updateDraft' as const),
+      draft: reference,
+      title: fc.option(mostly('U', 'T', ''), { nil: undefined }),
+      slug: fc.option(mostly('a', '', '-'), { nil: undefined }),
+      ifVersion,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('publishDraft' as const, 'publishDraft' as const, 'deleteDraft' as const),
+      draft: reference,
+      ifVersion,
+    }),
+  },
   {
     weight: 5,
     arbitrary: fc.record({

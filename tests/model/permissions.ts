@@ -24,6 +24,8 @@ export const SCOPES: readonly Scope[] = [
   'posts:read',
   'posts:write',
   'comments:write',
+  'drafts:read',
+  'drafts:write',
   'users:read',
   'users:email',
 ];
@@ -33,7 +35,7 @@ export const scopesOf = (role: Role): readonly Scope[] =>
   SCOPES.filter((scope) => scope !== 'users:email' || role === 'admin');
 
 /** Contract section 3, the table of permissions: what fields need whatever their rows. */
-const NEEDS: Readonly<Record<string, Scope | 'session'>> = {
+const NEEDS: Readonly<Record<string, Scope | 'session' | readonly Scope[]>> = {
   'Query.post': 'posts:read',
   'Query.posts': 'posts:read',
   'Query.postsConnection': 'posts:read',
@@ -50,6 +52,10 @@ const NEEDS: Readonly<Record<string, Scope | 'session'>> = {
   'Mutation.createComment': 'comments:write',
   'Mutation.updateComment': 'comments:write',
   'Mutation.deleteComment': 'comments:write',
+  'Mutation.createDraft': 'drafts:write',
+  'Mutation.updateDraft': 'drafts:write',
+  'Mutation.deleteDraft': 'drafts:write',
+  'Mutation.publishDraft': ['drafts:write', 'posts:write'],
   'Mutation.updateViewer': 'session',
   'Mutation.createApiKey': 'session',
   'Mutation.revokeApiKey': 'session',
@@ -60,6 +66,8 @@ const NEEDS: Readonly<Record<string, Scope | 'session'>> = {
   'User.postsConnection': 'posts:read',
   'User.comments': 'posts:read',
   'User.commentsConnection': 'posts:read',
+  'User.drafts': 'drafts:read',
+  'User.draftsConnection': 'drafts:read',
   'User.role': 'users:read',
   'User.apiKeys': 'session',
   'User.sessions': 'session',
@@ -69,22 +77,22 @@ const NEEDS: Readonly<Record<string, Scope | 'session'>> = {
   'Comment.post': 'posts:read',
 };
 
+const needsOf = (coordinate: string): readonly string[] => [NEEDS[coordinate] ?? []].flat();
+
 export const holds = (caller: Caller | undefined, need: string): boolean =>
   need === 'session' ? caller?.sessionId !== undefined : caller?.scopes.has(need) === true;
 
 /** Throws unless the caller has what the field of that coordinate needs. */
 export function checkNeed({ caller }: Who, coordinate: string): void {
-  const need = NEEDS[coordinate];
-  if (need !== undefined && !holds(caller, need)) throw new Wrong([FORBIDDEN]);
+  if (!needsOf(coordinate).every((need) => holds(caller, need))) throw new Wrong([FORBIDDEN]);
 }
 
 /** Contract section 6: what the fields of an operation need, whether or not execution comes to them. */
 export function neededFor(asked: Asked): ReadonlySet<string> {
   const standings = [...new Walk(asked).all(asked.operation.selectionSet, atRoot(asked))];
-  const needs = standings.map(({ field, type, left }) =>
-    left ? undefined : NEEDS[`${type?.name}.${field.name.value}`],
+  return new Set(
+    standings.flatMap(({ field, type, left }) => (left ? [] : needsOf(`${type?.name}.${field.name.value}`))),
   );
-  return new Set(needs.filter((need) => need !== undefined));
 }
 
 /** Contract section 6: whether the caller lacks what any field of an operation needs, so that a key does not serve. */

@@ -1,7 +1,7 @@
 import { connection, type Listed, MAX_IDS, type PageArguments, sizeFaults, slice } from './pages.ts';
 import { FORBIDDEN, holds, needEmail, needSelf } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
-import { byAge, MADE_TEXT, named, type Place, type State, shownInstant } from './state.ts';
+import { byAge, lastChange, MADE_TEXT, named, type Place, type State, shownInstant } from './state.ts';
 import type { ChangeRow, CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
 import { badInput, type Fault, reject, textFaults, Wrong } from './wrong.ts';
 
@@ -122,6 +122,9 @@ function postsOf({ state }: Context, { id }: UserRow, args: Narrowing): Listed<P
 const commentsBy = ({ state }: Context, { id }: UserRow) =>
   newestFirst(state.comments.filter(({ authorId }) => authorId === id));
 
+const draftsOf = ({ state }: Context, { id }: UserRow) =>
+  state.drafts.filter(({ authorId }) => authorId === id).sort((a, b) => byAge(lastChange(b), lastChange(a)));
+
 const commentsOn = ({ state }: Context, { id }: PostRow) =>
   state.comments.filter(({ postId }) => postId === id).sort(byAge);
 
@@ -149,7 +152,9 @@ function nodeOf(id: string, { state, caller }: Context): object | null {
     if (row === undefined) continue;
     return holds(caller, FOUND_WITH[type]) ? { ...row, __typename: type } : new Wrong([FORBIDDEN]);
   }
-  return null;
+  const draft = named(state.drafts, id);
+  const isFound = draft?.authorId === caller?.userId && holds(caller, 'drafts:read');
+  return draft !== undefined && isFound ? { ...draft, __typename: 'Draft' } : null;
 }
 
 const onType = (type: string, fields: Readonly<Record<string, unknown>>) =>
@@ -234,6 +239,15 @@ const User = {
       faults: narrowingFaults(args),
     });
   },
+  drafts(user: UserRow, args: Args, context: Context) {
+    needSelf(context, user.id);
+    reject(sizeFaults(args));
+    return slice({ rows: draftsOf(context, user) }, args);
+  },
+  draftsConnection(user: UserRow, args: Args, context: Context) {
+    needSelf(context, user.id);
+    return connection({ rows: draftsOf(context, user) }, args, context, { reordered: true });
+  },
   apiKeys(user: UserRow, _: unknown, context: Context) {
     needSelf(context, user.id);
     const own = context.state.keys.filter(({ userId }) => userId === user.id);
@@ -287,6 +301,8 @@ const Comment = {
   },
 };
 
+const Draft = { ...VERSIONED };
+
 /** When something was last used, and what follows from it, changes while it is asked for. */
 const ApiKey = {
   ...PLACE,
@@ -312,7 +328,16 @@ const Session = {
 /** What the contract says that reading gives, field by field. */
 export const READS = Object.assign(
   {},
-  ...Object.entries({ Query, Subscription, Change, User, Post, Comment, ApiKey, CreatedApiKey, Session }).map(
-    ([type, fields]) => onType(type, fields),
-  ),
+  ...Object.entries({
+    Query,
+    Subscription,
+    Change,
+    User,
+    Post,
+    Comment,
+    Draft,
+    ApiKey,
+    CreatedApiKey,
+    Session,
+  }).map(([type, fields]) => onType(type, fields)),
 ) as Resolvers;

@@ -1,4 +1,13 @@
-import type { ChangeRow, CommentRow, KeyRow, PostRow, SessionRow, Snapshot, UserRow } from './tables.ts';
+import type {
+  ChangeRow,
+  CommentRow,
+  DraftRow,
+  KeyRow,
+  PostRow,
+  SessionRow,
+  Snapshot,
+  UserRow,
+} from './tables.ts';
 
 /** Begins what stands for a text that only the service can know. No text of the service has NUL in it. */
 export const MADE_TEXT = '\0made';
@@ -11,6 +20,7 @@ export interface State {
   users: readonly UserRow[];
   posts: readonly PostRow[];
   comments: readonly CommentRow[];
+  drafts: readonly DraftRow[];
   formerSlugs: Snapshot['formerSlugs'];
   /** Those that are not revoked. */
   keys: readonly KeyRow[];
@@ -24,11 +34,13 @@ export interface State {
 }
 
 /** What the tables hold, the oldest first. */
-export function stateOf({ users, posts, comments, formerSlugs, keys, sessions, events }: Snapshot): State {
+export function stateOf(snapshot: Snapshot): State {
+  const { users, posts, comments, drafts, formerSlugs, keys, sessions, events } = snapshot;
   return {
     users: [...users].sort(byAge),
     posts: [...posts].sort(byAge),
     comments: [...comments].sort(byAge),
+    drafts: [...drafts].sort(byAge),
     formerSlugs,
     keys: [...keys].sort(byAge),
     sessions,
@@ -89,6 +101,9 @@ export const shownInstant = (instant: number): string =>
   instant >= FIRST_MADE ? MADE_TEXT : new Date(instant).toISOString();
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** The place of a row in the order by the last change, then `id`. */
+export const lastChange = ({ id, updatedAt }: Place & Versioned): Place => ({ id, createdAt: updatedAt });
 
 /** The row that an id of a client names. */
 export function named<Row extends Place>(rows: readonly Row[], id: string): Row | undefined {

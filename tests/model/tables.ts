@@ -24,6 +24,18 @@ export interface PostRow {
   readonly tags: readonly string[];
 }
 
+export interface DraftRow {
+  readonly id: string;
+  readonly title: string;
+  readonly body: string;
+  readonly tags: readonly string[];
+  readonly slug: string | null;
+  readonly authorId: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly version: number;
+}
+
 export interface CommentRow {
   readonly id: string;
   readonly body: string;
@@ -69,6 +81,7 @@ export interface Snapshot {
   readonly users: readonly UserRow[];
   readonly posts: readonly PostRow[];
   readonly comments: readonly CommentRow[];
+  readonly drafts: readonly DraftRow[];
   /** Slugs that a post had, with its id. */
   readonly formerSlugs: Readonly<Record<string, string>>;
   readonly keys: readonly KeyRow[];
@@ -119,6 +132,11 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
     `SELECT slug, post_id::text AS "postId" FROM public.former_slugs WHERE ${of(theirPost)}`,
     [people],
   );
+  const drafts = await run<DraftRow>(
+    `SELECT id::text, title, body, tags, slug, author_id::text AS "authorId", ${ms('created_at')} AS "createdAt",
+      ${CHANGED} FROM public.drafts WHERE ${of('author_id')}`,
+    [people],
+  );
   const keys = await run<KeyRow>(
     `SELECT id::text, user_id::text AS "userId", name, prefix, scopes, ${ms('created_at')} AS "createdAt",
       ${ms('expires_at')} AS "expiresAt" FROM public.api_keys WHERE revoked_at IS NULL AND ${of('user_id')}`,
@@ -139,6 +157,7 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
     users,
     posts,
     comments,
+    drafts,
     formerSlugs: Object.fromEntries(former.map(({ slug, postId }) => [slug, postId])),
     keys,
     sessions,

@@ -9,7 +9,7 @@ import {
 } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
 import { changed, MADE_TEXT, makeRow, makeText, makeVersioned, named, type State } from './state.ts';
-import type { CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
+import type { CommentRow, DraftRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
 import { badInput, type Fault, reject, textFaults, Wrong } from './wrong.ts';
 
 interface PostArguments extends OfVersion {
@@ -46,7 +46,7 @@ function checkFree({ slug }: PostArguments, { posts }: State, own?: PostRow): vo
   reject(isTaken ? [badInput('slug')] : []);
 }
 
-const postFaults = ({ title, body, tags, slug }: PostArguments): Fault[] => [
+const postFaults = ({ title, body, tags, slug }: Omit<PostArguments, 'id'>): Fault[] => [
   ...(slug == null || SLUG.test(slug) ? [] : [badInput('slug')]),
   ...textFaults('title', title, { min: 1, max: 200, visible: true }),
   ...textFaults('body', body, { min: 1, max: 50_000 }),
@@ -104,6 +104,71 @@ function deletePost(_: never, args: OfVersion & { id: string }, context: Context
   state.formerSlugs = Object.fromEntries(former);
   state.comments = state.comments.filter(({ postId }) => postId !== post.id);
   return true;
+}
+
+type DraftFields = Omit<PostArguments, 'id' | 'ifVersion'>;
+type DraftArguments = OfVersion & { readonly id: string };
+
+const MAX_DRAFTS = 200;
+
+const draftFaults = ({ title, body, slug, ...rest }: DraftFields): Fault[] => [
+  ...postFaults({ ...rest, slug: slug || null }),
+  ...textFaults('title', title, { max: 200 }),
+  ...textFaults('body', body, { max: 50_000 }),
+];
+
+const ownDraft = ({ state, caller }: Context, id: string): DraftRow | undefined => {
+  const draft = named(state.drafts, id);
+  return draft?.authorId === caller?.userId ? draft : undefined;
+};
+
+function createDraft(_: never, args: DraftFields, context: Context): DraftRow {
+  const { state } = context;
+  const authorId = idOf(context);
+  const isFull = state.drafts.filter((draft) => draft.authorId === authorId).length >= MAX_DRAFTS;
+  // The contract names no argument for one draft too many.
+  reject([...draftFaults(args), ...(isFull ? [{ code: 'BAD_USER_INPUT' }] : [])]);
+  const { title, body, tags, slug } = args;
+  const fields = { title: title ?? '', body: body ?? '', tags: tags ?? [], slug: slug || null };
+  const draft = { ...makeVersioned(state), ...fields, authorId };
+  state.drafts = [...state.drafts, draft];
+  return draft;
+}
+
+function updateDraft(_: never, args: DraftFields & DraftArguments, context: Context): DraftRow | undefined {
+  const { state } = context;
+  const draft = ownDraft(context, args.id);
+  reject([...draftFaults(args), ...(draft === undefined ? [NOT_FOUND] : [])]);
+  if (draft === undefined) return undefined;
+  checkVersion(args, draft);
+  const { title, body, tags, slug } = args;
+  const next = changed(state, draft, {
+    title: title ?? draft.title,
+    body: body ?? draft.body,
+    tags: tags ?? draft.tags,
+    slug: (slug ?? draft.slug) || null,
+  });
+  state.drafts = state.drafts.map((row) => (row === draft ? next : row));
+  return next;
+}
+
+function deleteDraft(_: never, args: DraftArguments, context: Context): boolean {
+  const { state } = context;
+  const draft = ownDraft(context, args.id);
+  if (draft === undefined) return false;
+  checkVersion(args, draft);
+  state.drafts = state.drafts.filter((row) => row !== draft);
+  return true;
+}
+
+function publishDraft(_: never, args: DraftArguments, context: Context): PostRow | undefined {
+  const { state } = context;
+  const draft = ownDraft(context, args.id);
+  if (draft === undefined) throw new Wrong([NOT_FOUND]);
+  checkVersion(args, draft);
+  const post = createPost(_, draft, context);
+  state.drafts = state.drafts.filter((row) => row !== draft);
+  return post;
 }
 
 function createComment(_: never, { postId, body }: { postId: string; body: string }, context: Context) {
@@ -266,6 +331,10 @@ export const WRITES: Resolvers = {
   'Mutation.createComment': createComment,
   'Mutation.updateComment': updateComment,
   'Mutation.deleteComment': deleteComment,
+  'Mutation.createDraft': createDraft,
+  'Mutation.updateDraft': updateDraft,
+  'Mutation.deleteDraft': deleteDraft,
+  'Mutation.publishDraft': publishDraft,
   'Mutation.updateViewer': updateViewer,
   'Mutation.createApiKey': createApiKey,
   'Mutation.revokeApiKey': (_, args, context) => revoke('keys', args, context),

@@ -48,8 +48,10 @@ async function begin(database: Database, email: string, contentPolicy: ContentPo
   return id;
 }
 
-const deleteStoredResponses = (database: Database, id: string) =>
-  runInBatches(BATCH, async () => (await database.query(DELETE_STORED_RESPONSES, [id, BATCH])).length);
+async function deletePrivateRows(database: Database, id: string): Promise<void> {
+  await ACCOUNT_CONTENT.deletePrivate(database, id);
+  await runInBatches(BATCH, async () => (await database.query(DELETE_STORED_RESPONSES, [id, BATCH])).length);
+}
 
 /** @returns false if a running mutation has written a row that refers to the account. */
 async function dropAccount(database: Database, id: string): Promise<boolean> {
@@ -68,7 +70,7 @@ async function dropWithContent(database: Database, id: string) {
   let dropped = ACCOUNT_CONTENT.none;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     dropped = sumOf(dropped, await ACCOUNT_CONTENT.drop(database, id));
-    await deleteStoredResponses(database, id);
+    await deletePrivateRows(database, id);
     if (await dropAccount(database, id)) return { id, deleted: true, ...dropped };
     await delay(LATE_REQUESTS_MS);
   }
@@ -89,13 +91,13 @@ export async function deleteAccount(database: Database, email: string, contentPo
   const id = await begin(database, email, contentPolicy);
   if (contentPolicy === 'delete') return dropWithContent(database, id);
   await delay(LATE_REQUESTS_MS);
-  await deleteStoredResponses(database, id);
-  // The update waits for mutations that have written to the account, so their stored responses are deleted
-  // afterwards. Other stored responses are deleted before, because a repeated command could not find the
+  await deletePrivateRows(database, id);
+  // The update waits for mutations that have written to the account, so their private rows are deleted
+  // afterwards. Other private rows are deleted before, because a repeated command could not find the
   // account without its email address.
   const profile = { name: 'Deleted user', handle: null, bio: '', avatarUrl: null };
   const data = { ...profile, email: '', emailKey: null, role: 'member' } as const;
   await runInPrisma(database, (prisma) => prisma.user.updateMany({ where: { id }, data }));
-  await deleteStoredResponses(database, id);
+  await deletePrivateRows(database, id);
   return { id, deleted: true, ...ACCOUNT_CONTENT.none };
 }

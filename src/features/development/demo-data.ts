@@ -111,6 +111,13 @@ export const DEMO_POSTS: readonly DemoPost[] = [
   },
 ];
 
+export const DEMO_DRAFT = {
+  author: 'Ada',
+  title: 'On machines that compose music',
+  body: 'Supposing that the relations of pitched sounds were susceptible of such expression,',
+  tags: ['music'],
+} as const satisfies Pick<DemoPost, 'author' | 'title' | 'body' | 'tags'>;
+
 /**
  * @returns the data directory of the embedded database that development has seeded
  * @throws {OperatorError} for every other database
@@ -226,6 +233,16 @@ async function seedPosts(db: Queryable, ids: ReadonlyMap<DemoName, string>, nowM
   }
 }
 
+export const ADD_DRAFT = statement<never>(
+  'demo_draft',
+  'INSERT INTO drafts (id, title, body, tags, author_id) VALUES ($1, $2, $3, $4::text[], $5)',
+);
+
+async function seedDraft(db: Queryable, ids: ReadonlyMap<DemoName, string>): Promise<void> {
+  const { author, title, body, tags } = DEMO_DRAFT;
+  await db.query(ADD_DRAFT, [newId(), title, body, tags, ids.get(author) ?? '']);
+}
+
 const SET_DEMO_FLAG = statement<never>(
   'demo_mark',
   'INSERT INTO demo_seed (id) VALUES (1) ON CONFLICT (id) DO NOTHING',
@@ -247,6 +264,7 @@ async function seed(work: UnitOfWork, nowMs: number): Promise<DemoCredentials | 
   if ((await work.withPrisma((prisma) => prisma.user.findFirst({ select: { id: true } }))) === null) {
     const ids = await seedUsers(work, password);
     await seedPosts(work, ids, nowMs);
+    await seedDraft(work, ids);
     return issueCredentials(work, password, ids.get('Ada') ?? '');
   }
   const emails = DEMO_USERS.map(({ email }) => emailKey(email));

@@ -113,7 +113,7 @@ function mayChangePost(principal: Principal, post: { readonly authorId: string }
   return principal.userId === post.authorId || principal.role === 'admin';
 }
 
-function checkTags(
+export function checkTags(
   tags: readonly string[],
   { maxTags, tag: rule }: ContentLimits['post'],
 ): readonly string[] {

@@ -5,6 +5,7 @@ import { createPost } from '../../support/content.ts';
 import { gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
 import { dataOf, expectBadInput, expectRejected } from '../../support/rejection.ts';
+import { clockOf } from '../../support/time/stepped-clock.ts';
 
 const PROFILE = 'handle bio avatarUrl';
 const UPDATE = `mutation ($name: String, $handle: String, $bio: String, $avatarUrl: String) {
@@ -204,7 +205,9 @@ describe('Query.userByHandle', () => {
 
 describe('Statements', () => {
   const counted = useCountedDatabase();
-  const watched = useApp({ settings: counted.settings });
+  // Held still, the clock keeps the credentials cached.
+  const now = Date.now();
+  const watched = useApp({ settings: counted.settings, clock: clockOf(() => now) });
 
   it('a user is found by handle, with posts and comments, in one', async () => {
     const me = await visitor(watched);

@@ -11,15 +11,15 @@ import { isRejection, matchesExecuted } from '../../model/responses.ts';
 import { type State, stateOf } from '../../model/state.ts';
 import { readSnapshot } from '../../model/tables.ts';
 import { type Account, useApp } from '../../support/app.ts';
-import { seedComments, seedPosts } from '../../support/content.ts';
+import { past, seedComments, seedPosts } from '../../support/content.ts';
 import { send, storedFor } from '../../support/keyed.ts';
 
 /** How many operations are tried. */
 const RUNS = Number(process.env.ALL_OR_NOTHING_RUNS ?? 60);
 
 const KEYS: readonly (readonly Scope[])[] = [
-  ['posts:read', 'posts:write', 'comments:write', 'users:read'],
-  ['posts:read', 'posts:write', 'comments:write', 'users:read'],
+  ['posts:read', 'posts:write', 'comments:write', 'drafts:read', 'drafts:write', 'users:read'],
+  ['posts:read', 'posts:write', 'comments:write', 'drafts:read', 'drafts:write', 'users:read'],
   ['posts:write', 'comments:write'],
   ['posts:read', 'comments:write'],
   ['posts:read'],
@@ -50,11 +50,12 @@ function documentOf(all: Fields, known: Known): string {
   return `mutation ($no: Boolean! = false) { ${selections.join(' ')} last: __typename @include(if: $no) } ${fragments.join(' ')}`;
 }
 
+const DRAFTS = 'viewer { drafts(limit: 100) { id title body tags slug version } }';
 const SHOWN = 'title tags commentCount author { id name } comments { id body author { id } }';
 
 /** All that there is, post by post. */
 const readingOf = ({ posts }: State): string =>
-  `{ __typename ${posts.map(({ id }, index) => `p${index}: post(id: "${id}") { ${SHOWN} }`).join(' ')} }`;
+  `{ __typename ${DRAFTS} ${posts.map(({ id }, index) => `p${index}: post(id: "${id}") { ${SHOWN} }`).join(' ')} }`;
 
 describe('A mutation', () => {
   const app = useApp();
@@ -88,6 +89,7 @@ describe('A mutation', () => {
   async function reset(): Promise<State> {
     await app.prisma.event.deleteMany();
     await app.prisma.post.deleteMany();
+    await app.prisma.draft.deleteMany();
     const [theirs = '', mine = ''] = await seedPosts(app, [
       { authorId: other.id, title: 'theirs', tags: [] },
       { authorId: me.id, title: 'mine', tags: ['a', 'b'] },
@@ -97,6 +99,13 @@ describe('A mutation', () => {
       { postId: theirs, authorId: me.id, body: 'my own' },
       { postId: mine, authorId: other.id, body: 'on mine' },
     ]);
+    const draft = { title: 'T', body: 'b', tags: [] };
+    await app.prisma.draft.createMany({
+      data: [
+        { ...draft, authorId: other.id, updatedAt: past() },
+        { ...draft, authorId: me.id, updatedAt: past(1) },
+      ],
+    });
     return stateOf(await tables());
   }
 
@@ -108,7 +117,11 @@ describe('A mutation', () => {
         runs += 1;
         const before = await reset();
         const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
-        const named = { posts: ids(before.posts), comments: ids(before.comments) };
+        const named = {
+          posts: ids(before.posts),
+          comments: ids(before.comments),
+          drafts: ids(before.drafts),
+        };
         const known = { ...named, keys: [], sessions: [], password: '', handle: '' };
         const asked = operationIn(documentOf(all, known), {});
         const scopes = new Set(KEYS[which]);

@@ -3,6 +3,7 @@ export interface Known {
   readonly userIds: readonly string[];
   readonly postIds: readonly string[];
   readonly commentIds: readonly string[];
+  readonly draftIds: readonly string[];
   readonly keyIds: readonly string[];
   readonly cursors: readonly string[];
   readonly tags: readonly string[];

@@ -29,12 +29,20 @@ const STRANGE_IDS = [
   'ffffffff-ffff-ffff-ffff-ffffffffffff',
   '01890000-0000-7000-8000-000000000000',
 ];
-const SCOPES = ['posts:read', 'posts:write', 'comments:write', 'users:read', 'users:email', 'none:such'];
+const SCOPES = [
+  'posts:read',
+  'posts:write',
+  'comments:write',
+  'drafts:read',
+  'users:read',
+  'users:email',
+  'none:such',
+];
 
-function randomId(random: Random, { userIds, postIds, commentIds, keyIds }: Known): unknown {
+function randomId(random: Random, { userIds, postIds, commentIds, draftIds, keyIds }: Known): unknown {
   if (oneIn(random, 8)) return random.pick(STRANGE_IDS);
   if (oneIn(random, 30)) return random.pick([random.below(100), 2 ** 53, 1.5, true]);
-  const id = random.pick([...userIds, ...postIds, ...postIds, ...commentIds, ...keyIds, 'none']);
+  const id = random.pick([...userIds, ...postIds, ...postIds, ...commentIds, ...draftIds, ...keyIds, 'none']);
   return oneIn(random, 10) ? id.toUpperCase() : id;
 }
 

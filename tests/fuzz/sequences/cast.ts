@@ -36,14 +36,14 @@ export const sessionRow = (id: string, userId: string): SessionRow => ({
 
 /** Whom the credentials are for, which kind they are and what they may: the first ones are used most. */
 const CREDENTIALS: readonly [account: number, kind: Credential['kind'], scopes?: readonly Scope[]][] = [
-  [0, 'key', ['posts:read', 'posts:write', 'comments:write', 'users:read']],
+  [0, 'key', ['posts:read', 'posts:write', 'comments:write', 'drafts:read', 'drafts:write', 'users:read']],
   [0, 'session'],
   [0, 'key', ['posts:read']],
   [0, 'key', ['posts:write']],
   [0, 'key', ['posts:write', 'comments:write']],
   [1, 'key', ['posts:read', 'posts:write', 'comments:write']],
   [1, 'session'],
-  [2, 'key', ['posts:read', 'posts:write', 'comments:write', 'users:read', 'users:email']],
+  [2, 'key', ['posts:read', 'posts:write', 'comments:write', 'drafts:write', 'users:read', 'users:email']],
   [2, 'key', ['posts:read', 'posts:write', 'comments:write']],
   [2, 'session'],
   [0, 'session'],
@@ -93,6 +93,7 @@ export async function makeCast(world: World): Promise<{ state: State; watcher: W
       posts: [],
       comments: [],
       formerSlugs: {},
+      drafts: [],
       keys,
       sessions,
       announced: [],

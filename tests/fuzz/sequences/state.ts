@@ -57,12 +57,13 @@ export interface State extends Content {
 }
 
 /** What a mutation can name. */
-export function knownIn({ announced, commentIds, credentials, users }: State): Known {
+export function knownIn({ announced, commentIds, drafts, credentials, users }: State): Known {
   const ids = (kind: Credential['kind']) =>
     credentials.filter((one) => one.kind === kind).map(({ id }) => id);
   const credentialIds = { keys: ids('key'), sessions: ids('session') };
   const handle = `h_${users[0]?.id.slice(-12)}`;
-  return { posts: announced, comments: commentIds, ...credentialIds, password: PASSWORD, handle };
+  const content = { posts: announced, comments: commentIds, drafts: drafts.map(({ id }) => id) };
+  return { ...content, ...credentialIds, password: PASSWORD, handle };
 }
 
 export function callerOf({ users }: State, { kind, id, account, scopes }: Credential): Caller {

@@ -11,6 +11,8 @@ export interface CuttingProxy {
   readonly url: string;
   /** Cuts the next so many connections that send COMMIT, or a statement that commits by itself and has this text. */
   cut(where: Cut, times: number, statement?: string): void;
+  /** Cuts the connection that sends the packet with this number, counted from 1 and from now on. */
+  cutPacket(where: Cut, number: number): void;
   /** Ends the next so many connections as an administrator does, in the very packet that says they are ready. */
   dismiss(times: number): void;
   /** Keeps the next COMMIT from the database for so long. */
@@ -24,6 +26,9 @@ const COMMIT = Buffer.from('Q\0\0\0\x0bCOMMIT\0', 'latin1');
 const COMMITTED = Buffer.from('C\0\0\0\x0bCOMMIT\0', 'latin1');
 /** ReadyForQuery, outside a transaction. */
 const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+
+/** ReadyForQuery, also within a transaction. */
+const READY_FOR_MORE = READY.subarray(0, -1);
 
 function message(type: string, body: string): Buffer {
   const head = Buffer.alloc(5);
@@ -52,6 +57,7 @@ export async function openCuttingProxy(url: string): Promise<CuttingProxy & { cl
   const state = {
     where: 'before' as Cut,
     left: 0,
+    packets: 0,
     dismissals: 0,
     cuts: 0,
     holdMs: 0,
@@ -86,8 +92,10 @@ export async function openCuttingProxy(url: string): Promise<CuttingProxy & { cl
         await delay(heldMs);
         client.resume();
       }
-      if (state.left > 0 && data.includes(state.sent)) {
-        state.left -= 1;
+      const isCounted = state.packets > 0;
+      if (isCounted) state.packets -= 1;
+      if ((isCounted && state.packets === 0) || (state.left > 0 && data.includes(state.sent))) {
+        state.left = Math.max(state.left - 1, 0);
         if (state.where === 'before') return lose();
         doomed = true;
       }
@@ -114,6 +122,9 @@ export async function openCuttingProxy(url: string): Promise<CuttingProxy & { cl
       const [sent, responded] =
         statement === undefined ? [COMMIT, COMMITTED] : [Buffer.from(statement), READY];
       Object.assign(state, { where, left: times, sent, responded });
+    },
+    cutPacket(where, number) {
+      Object.assign(state, { where, packets: number, responded: READY_FOR_MORE });
     },
     dismiss(times) {
       state.dismissals = times;

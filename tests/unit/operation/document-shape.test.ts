@@ -11,6 +11,7 @@ const data = {
   userIds: [`${MARK}1`],
   postIds: [`${MARK}2`],
   commentIds: [`${MARK}3`],
+  draftIds: [`${MARK}8`],
   cursors: [`${MARK}4`],
   tags: [`${MARK}5`],
   handles: [`${MARK}7`],

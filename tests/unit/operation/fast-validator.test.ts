@@ -38,6 +38,7 @@ const data = {
   userIds: ['0192f0c1-2345-7abc-8def-0123456789ab'],
   postIds: ['0192f0c1-2345-7abc-8def-0123456789ac'],
   commentIds: ['0192f0c1-2345-7abc-8def-0123456789ad'],
+  draftIds: ['0192f0c1-2345-7abc-8def-0123456789ae'],
   cursors: ['Y3Vyc29y'],
   tags: ['news', 'ünï'],
   handles: ['ada'],

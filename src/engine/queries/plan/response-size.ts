@@ -134,7 +134,8 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     for (const column of columns)
       if (object.bytes(column) > SHORT_TEXT_BYTES) times.set(column, (times.get(column) ?? 0) + 1);
     const terms = [`${fixed}::bigint`];
-    for (const [column, count] of times) terms.push(`${count}::bigint * octet_length(${alias}."${column}")`);
+    for (const [column, count] of times)
+      terms.push(`${count}::bigint * coalesce(octet_length(${alias}."${column}"::text), 0)`);
     for (const plan of fieldPlans) {
       const term = fieldSql(plan, alias);
       if (term !== undefined) terms.push(term);

@@ -27,6 +27,7 @@ const OTHER: ContentLimits = {
     slug: longer(CONTENT_LIMITS.post.slug),
     excerpt: longer(CONTENT_LIMITS.post.excerpt),
   },
+  draft: { maxPerAccount: 30 },
   comment: { body: longer(CONTENT_LIMITS.comment.body) },
 };
 const schema = buildSchema(OTHER);
@@ -56,7 +57,9 @@ interface Limit {
 
 const text = (length: number) => 'x'.repeat(length);
 const tags = (count: number) => Array.from({ length: count }, (_, index) => `t${index}`);
-const TAGS = ['Mutation.createPost(tags:)', 'Mutation.updatePost(tags:)'];
+const TAGS = ['createPost', 'updatePost', 'createDraft', 'updateDraft'].map(
+  (field) => `Mutation.${field}(tags:)`,
+);
 
 const LIMITS: Readonly<Record<string, Limit>> = {
   'account.keyName': {
@@ -91,18 +94,32 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   },
   'post.title': {
     limit: OTHER.post.title.max,
-    stated: ['Post.title', 'Mutation.createPost(title:)', 'Mutation.updatePost(title:)'],
+    stated: [
+      'Post.title',
+      'Draft.title',
+      'Mutation.createPost(title:)',
+      'Mutation.updatePost(title:)',
+      'Mutation.createDraft(title:)',
+      'Mutation.updateDraft(title:)',
+    ],
     argument: 'title',
     ofLength: text,
     operations: [
       'mutation ($value: String!) { createPost(title: $value, body: "B") { id } }',
       'mutation ($value: String!) { createPost(title: $value, body: "B") { author { id } } }',
       'mutation ($id: ID!, $value: String) { updatePost(id: $id, title: $value) { id } }',
+      'mutation ($value: String) { createDraft(title: $value) { id } }',
     ],
   },
   'post.slug': {
     limit: OTHER.post.slug.max,
-    stated: ['Post.slug', 'Mutation.createPost(slug:)', 'Mutation.updatePost(slug:)'],
+    stated: [
+      'Post.slug',
+      'Draft.slug',
+      'Mutation.createPost(slug:)',
+      'Mutation.updatePost(slug:)',
+      'Mutation.createDraft(slug:)',
+    ],
     argument: 'slug',
     ofLength: text,
     operations: ['mutation ($id: ID!, $value: String) { updatePost(id: $id, slug: $value) { id } }'],
@@ -119,13 +136,21 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   },
   'post.body': {
     limit: OTHER.post.body.max,
-    stated: ['Post.body', 'Mutation.createPost(body:)', 'Mutation.updatePost(body:)'],
+    stated: [
+      'Post.body',
+      'Draft.body',
+      'Mutation.createPost(body:)',
+      'Mutation.updatePost(body:)',
+      'Mutation.createDraft(body:)',
+      'Mutation.updateDraft(body:)',
+    ],
     argument: 'body',
     ofLength: text,
     operations: [
       'mutation ($value: String!) { createPost(title: "T", body: $value) { id } }',
       'mutation ($value: String!) { createPost(title: "T", body: $value) { author { id } } }',
       'mutation ($id: ID!, $value: String) { updatePost(id: $id, body: $value) { id } }',
+      'mutation ($value: String) { createDraft(body: $value) { id } }',
     ],
   },
   'post.tag': {
@@ -136,6 +161,7 @@ const LIMITS: Readonly<Record<string, Limit>> = {
     operations: [
       'mutation ($value: String!) { createPost(title: "T", body: "B", tags: [$value]) { id } }',
       'mutation ($id: ID!, $value: String!) { updatePost(id: $id, tags: [$value]) { id } }',
+      'mutation ($value: String!) { createDraft(tags: [$value]) { id } }',
     ],
   },
   'post.tag of a filter': {
@@ -160,13 +186,14 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   },
   'post.maxTags': {
     limit: OTHER.post.maxTags,
-    stated: ['Post.tags', ...TAGS],
+    stated: ['Post.tags', 'Draft.tags', ...TAGS],
     argument: 'tags',
     ofLength: tags,
     operations: [
       'mutation ($value: [String!]) { createPost(title: "T", body: "B", tags: $value) { id } }',
       'mutation ($value: [String!]) { createPost(title: "T", body: "B", tags: $value) { tags } }',
       'mutation ($id: ID!, $value: [String!]) { updatePost(id: $id, tags: $value) { tags } }',
+      'mutation ($value: [String!]) { createDraft(tags: $value) { tags } }',
     ],
   },
   'comment.body': {
@@ -239,11 +266,37 @@ describe('Another account.maxListed', () => {
   });
 });
 
+describe('Another draft.maxPerAccount', () => {
+  const { maxPerAccount } = OTHER.draft;
+
+  it('is how many an account can have', async () => {
+    const { id: authorId, cookie } = await visitor(app);
+    const data = Array.from({ length: maxPerAccount - 1 }, () => ({
+      authorId,
+      title: '',
+      body: '',
+      tags: [],
+    }));
+    await app.prisma.draft.createMany({ data });
+    const create = () => gqlAs(app, cookie, 'mutation { createDraft { id } }');
+    dataOf(await create());
+    expect((await create()).errors?.[0]?.message).toMatch(new RegExp(`at most ${maxPerAccount} drafts`));
+  });
+
+  it('is what descriptions state', () => {
+    for (const coordinate of ['User.drafts', 'Mutation.createDraft'])
+      expect(elementsOf(coordinate).field.description).toMatch(new RegExp(`at most ${maxPerAccount}\\b`));
+  });
+});
+
+/** These rules have separate tests, because no argument has them. */
+const TRIED_ALONE = ['account.maxListed', 'draft.maxPerAccount'];
+
 it('Every rule of the product is tried here', () => {
   const limits = Object.entries(CONTENT_LIMITS).flatMap(([part, own]) =>
     Object.keys(own).map((name) => `${part}.${name}`),
   );
-  const untried = limits.filter((rule) => rule !== 'account.maxListed' && !(rule in LIMITS));
+  const untried = limits.filter((rule) => !TRIED_ALONE.includes(rule) && !(rule in LIMITS));
   expect(
     untried,
     `add ${untried} to LIMITS in tests/api/content/input/product-rules.test.ts: where it is stated, and operations that it bounds`,

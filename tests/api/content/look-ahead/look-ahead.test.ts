@@ -3,10 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type App, createApp } from '../../../../src/app/create-app.ts';
 import type { ExecutionPath } from '../../../../src/engine/core/context.ts';
 import { encodeCursor } from '../../../../src/engine/queries/pagination.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createLogger } from '../../../../src/platform/log/log.ts';
 import { buildSchema } from '../../../../src/schema/schema.ts';
 import { type Account, ORIGIN, useApp } from '../../../support/app.ts';
-import { createComment } from '../../../support/content.ts';
+import { createComment, past } from '../../../support/content.ts';
 import { readMetricBy } from '../../../support/metrics.ts';
 import {
   type KnownData,
@@ -115,6 +116,14 @@ describe('look-ahead', () => {
     ];
     const profile = { handle: 'ada', bio: '"\u2028', avatarUrl: 'https://example.com/"' };
     await app.prisma.user.update({ where: { id: writers[0]?.id ?? '' }, data: profile });
+    const drafts = Array.from({ length: 6 }, (_, at) => ({
+      id: newId(),
+      authorId: writers[at % 2]?.id ?? '',
+      ...{ title: '"\u2028', body: '🐧\n', tags: ['y "z"'], slug: at > 3 ? 'slug' : null },
+      // The order of changes differs from the order of creation.
+      ...{ createdAt: past(at), updatedAt: past(at % 4) },
+    }));
+    await app.prisma.draft.createMany({ data: drafts });
     const posts: { id: string; createdAt: string }[] = [];
     const commentIds: string[] = [];
     for (let i = 0; i < 8; i += 1) {
@@ -132,6 +141,7 @@ describe('look-ahead', () => {
       userIds: writers.map(({ id }) => id),
       postIds: posts.slice(0, 3).map(({ id }) => id),
       commentIds: commentIds.slice(0, 3),
+      draftIds: drafts.map(({ id }) => id),
       cursors: posts
         .slice(2, 5)
         .map(({ id, createdAt }) => encodeCursor({ id, createdAt: new Date(createdAt) })),
