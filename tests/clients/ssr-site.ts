@@ -39,7 +39,8 @@ export function buildSite(): void {
   // npm trusts the authorities that the machine trusts, which the pinned Node does only if told to.
   const env = { PATH, HOME, NODE_USE_SYSTEM_CA: '1', NO_COLOR: '1' };
   const run = (...args: readonly string[]) => execFileSync('npm', args, { cwd: PACKAGE, env, stdio: 'pipe' });
-  if (!existsSync(join(PACKAGE, 'node_modules/.package-lock.json'))) run('ci', '--no-audit', '--no-fund');
+  if (process.env.CI !== undefined || !existsSync(join(PACKAGE, 'node_modules')))
+    run('ci', '--no-audit', '--no-fund');
   run('run', '--silent', 'typecheck');
   run('run', '--silent', 'build');
 }
