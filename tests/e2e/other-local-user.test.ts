@@ -115,13 +115,13 @@ describe('another user of the machine reads nothing, changes nothing and listens
 
 describe('An administration command', () => {
   it.each([
-    ['database', 'backup', '/tmp/backup-of-another-user'],
-    ['database', 'copy-to', 'postgres://127.0.0.1/nowhere'],
-    ['doctor'],
-  ])('names the owner of a DATA_DIR whose content another user cannot see: %s %s', async (...args) => {
+    'database backup /tmp/backup-of-another-user',
+    'database copy-to postgres://127.0.0.1/nowhere',
+    'doctor',
+  ])('names the owner of a DATA_DIR whose content another user cannot see: %s', async (command) => {
     const dataDir = await temporaryFolder();
     (await otherUser()).own(dataDir);
-    const { code, stdout, stderr } = await admin(args, dataDir);
+    const { code, stdout, stderr } = await admin(command.split(' '), dataDir);
     expect({ code, text: stdout + stderr }).toEqual({
       code: 1,
       text: expect.stringMatching(/belongs to another user of this machine/),
