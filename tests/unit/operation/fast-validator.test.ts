@@ -112,10 +112,21 @@ describe('Accepting a document without the full validation', () => {
   });
 
   it('knows enums, defaults, lists of lists and input objects as far as it needs to', () => {
-    const own = buildFromText(`enum Colour { RED GREEN } input In { a: Int! }
-      type Query { f(c: Colour, n: Int! = 1, l: [[Int!]], i: In, x: Float): Int }`);
+    const own =
+      buildFromText(`enum Colour { RED GREEN } input In { a: Int! b: Int! = 2 c: In } input One @oneOf { a: Int b: Int }
+      type Query { f(c: Colour, n: Int! = 1, l: [[Int!]], i: In, o: One, x: Float): Int }`);
     const takes = fastValidatorOf(own);
-    const accepted = ['c: RED', 'l: [[1], null]', 'l: 1', 'l: [1, [2]]', 'x: 1', 'x: 1.5', ''];
+    const accepted = [
+      'c: RED',
+      'l: [[1], null]',
+      'l: 1',
+      'l: [1, [2]]',
+      'x: 1',
+      'x: 1.5',
+      'i: {a: 1}',
+      'i: {a: 1, b: 3, c: {a: 2}}',
+      '',
+    ];
     const rejected = [
       'c: BLUE',
       'c: "RED"',
@@ -123,8 +134,14 @@ describe('Accepting a document without the full validation', () => {
       'l: [[null]]',
       'l: [["a"]]',
       'x: "1"',
-      'i: {a: 1}',
       'i: 1',
+      'i: {}',
+      'i: {a: null}',
+      'i: {a: 1, a: 2}',
+      'i: {a: 1, d: 2}',
+      'i: {a: 1, __proto__: {a: 1}}',
+      'i: {a: 1, c: {b: 1}}',
+      'o: {a: 1}',
     ];
     const asked = (argument: string) => parse(`{ f${argument === '' ? '' : `(${argument})`} }`);
     for (const argument of accepted) {
@@ -134,6 +151,8 @@ describe('Accepting a document without the full validation', () => {
     for (const argument of rejected) expect(takes(asked(argument)), argument).toBe(false);
     // A place with a default takes a variable that may be absent (GraphQL section 5.8.5).
     expect(takes(parse('query ($n: Int) { f(n: $n) }'))).toBe(true);
+    expect(takes(parse('query ($n: Int) { f(i: {a: 1, b: $n}) }'))).toBe(true);
+    expect(takes(parse('query ($n: Int) { f(i: {a: $n}) }'))).toBe(false);
     expect(takes(parse('query ($n: Int) { f(l: [[$n]]) }'))).toBe(false);
     expect(takes(parse('query ($n: [Int!]) { f(l: [$n]) }'))).toBe(true);
   });

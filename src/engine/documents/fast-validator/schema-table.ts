@@ -4,11 +4,14 @@ import {
   DirectiveLocation,
   type GraphQLArgument,
   type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLInterfaceType,
   type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
+  isInputObjectType,
   isInputType,
   isInterfaceType,
   isIntrospectionType,
@@ -17,9 +20,11 @@ import {
   isNonNullType,
   isObjectType,
   isRequiredArgument,
+  isRequiredInputField,
   isTypeSubTypeOf,
   isUnionType,
   Kind,
+  type ObjectFieldNode,
   type OperationTypeNode,
   typeFromAST,
   type ValueNode,
@@ -121,14 +126,14 @@ interface Variable {
   used: boolean;
 }
 
-const hasDefault = (argument: GraphQLArgument) =>
-  argument.default !== undefined || argument.defaultValue !== undefined;
+const hasDefault = (input: GraphQLArgument | GraphQLInputField) =>
+  input.default !== undefined || input.defaultValue !== undefined;
 
 /** Every method returns false if an argument may be invalid. */
 export class Inputs {
   readonly #schema: GraphQLSchema;
   #variables: Map<string, Variable> | undefined;
-  /** Counts the items of list literals, for each spread of a fragment again. */
+  /** Counts the items of list and object literals, for each spread of a fragment again. */
   items = 0;
 
   constructor(schema: GraphQLSchema) {
@@ -189,8 +194,25 @@ export class Inputs {
       this.items += value.values.length;
       return value.values.every((item) => this.fits(type.ofType, item, false));
     }
+    if (isInputObjectType(type)) return value.kind === Kind.OBJECT && this.#isObject(type, value.fields);
     if (value.kind === Kind.LIST || value.kind === Kind.OBJECT || !isLeafType(type)) return false;
     return coerceInputLiteral(value, type) !== undefined;
+  }
+
+  /**
+   * Input fields are known, unique and of their types, and required fields are given (GraphQL specification: Validation,
+   * Values). The full validation decides about OneOf objects.
+   */
+  #isObject(type: GraphQLInputObjectType, given: readonly ObjectFieldNode[]): boolean {
+    const fields = new Map(Object.entries(type.getFields()));
+    if (type.isOneOf || given.length > fields.size) return false;
+    this.items += given.length;
+    for (const { name, value } of given) {
+      const field = fields.get(name.value);
+      if (field === undefined || !this.fits(field.type, value, hasDefault(field))) return false;
+      fields.delete(name.value);
+    }
+    return ![...fields.values()].some(isRequiredInputField);
   }
 
   /** The variable is defined, and its type allows this use (GraphQL specification: All Variable Usages Are Allowed). */
