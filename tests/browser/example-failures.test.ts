@@ -127,7 +127,7 @@ describe('the example page when something fails', () => {
     await expect
       .poll(async () => {
         await page.getByRole('link', { name: 'On loops' }).click();
-        await page.locator('.post-body').or(notice).first().waitFor();
+        await page.getByRole('heading', { name: 'No comments yet' }).or(notice).first().waitFor();
         if ((await notice.count()) > 0) return true;
         await page.getByRole('link', { name: 'All posts' }).click();
         return false;
