@@ -199,7 +199,7 @@ describe('docs/web-page.md', () => {
     const rejected = await web.startVite(port, { VITE_API_URL: `http://localhost:${api}` });
     const page = await (await browse(`http://localhost:${port}`, `http://localhost:${api}`))();
     await expect.poll(() => problem(page)).toContain('The connection to the service failed.');
-    const logged = withPorts(blockOf('If it does not work', '', /another origin/), api, port).trim();
+    const logged = withPorts(blockOf('If it does not work', '', /CORS_ORIGINS/), api, port).trim();
     await expect.poll(() => server.stdout).toContain(logged);
     rejected.kill('SIGTERM');
     await rejected.exited;
