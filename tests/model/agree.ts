@@ -90,7 +90,7 @@ function linesOf(snapshot: Snapshot, told: ReadonlySet<string>): string[] {
     ...posts.map(({ id, authorId, title, body, slug, tags, version }) =>
       JSON.stringify(['post', id, authorId, title, body, slug, tags, version]),
     ),
-    ...Object.entries(formerSlugs).map((former) => JSON.stringify(['former slug', ...former])),
+    ...formerSlugs.map(({ slug, postId }) => JSON.stringify(['former slug', slug, postId])),
     ...comments.map(({ id, postId, authorId, body, version }) =>
       JSON.stringify(['comment', id, postId, authorId, body, version]),
     ),

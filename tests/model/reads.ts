@@ -172,8 +172,8 @@ const Query = {
   postBySlug(_: never, { slug }: { slug: string }, { state }: Context) {
     reject(textFaults('slug', slug, {}));
     const current = state.posts.find((row) => row.slug === slug);
-    const id = state.formerSlugs[slug] ?? (slug === slug.toLowerCase() ? slug : '');
-    return current ?? state.posts.find((row) => row.id === id);
+    const former = state.formerSlugs.find((row) => row.slug === slug);
+    return current ?? state.posts.find(({ id }) => id === (former?.postId ?? slug));
   },
   posts,
   postsConnection,

@@ -36,6 +36,12 @@ export interface DraftRow {
   readonly version: number;
 }
 
+/** A slug that a post had, and that no later post had. */
+export interface FormerSlugRow {
+  readonly slug: string;
+  readonly postId: string;
+}
+
 export interface CommentRow {
   readonly id: string;
   readonly body: string;
@@ -82,8 +88,7 @@ export interface Snapshot {
   readonly posts: readonly PostRow[];
   readonly comments: readonly CommentRow[];
   readonly drafts: readonly DraftRow[];
-  /** Slugs that a post had, with its id. */
-  readonly formerSlugs: Readonly<Record<string, string>>;
+  readonly formerSlugs: readonly FormerSlugRow[];
   readonly keys: readonly KeyRow[];
   readonly sessions: readonly SessionRow[];
   /** How many comments each post is said to have. */
@@ -128,7 +133,7 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
       ${ms('created_at')} AS "createdAt", ${CHANGED} FROM public.comments WHERE ${of(theirPost)}`,
     [people],
   );
-  const former = await run<{ readonly slug: string; readonly postId: string }>(
+  const formerSlugs = await run<FormerSlugRow>(
     `SELECT slug, post_id::text AS "postId" FROM public.former_slugs WHERE ${of(theirPost)}`,
     [people],
   );
@@ -158,7 +163,7 @@ export async function readSnapshot(run: RunSql, whose?: Whose): Promise<Snapshot
     posts,
     comments,
     drafts,
-    formerSlugs: Object.fromEntries(former.map(({ slug, postId }) => [slug, postId])),
+    formerSlugs,
     keys,
     sessions,
     counts: rows.map(({ id, count }) => ({ postId: id, count })),

@@ -86,7 +86,10 @@ function updatePost(_: never, args: PostArguments, context: Context): PostRow | 
   };
   const next = changed(state, post, changes);
   if (next.slug !== post.slug && post.slug !== post.id)
-    state.formerSlugs = { ...state.formerSlugs, [post.slug]: post.id };
+    state.formerSlugs = [
+      ...state.formerSlugs.filter(({ slug: former }) => former !== post.slug),
+      { slug: post.slug, postId: post.id },
+    ];
   if (next !== post) tell(state, 'POST_UPDATED', post);
   state.posts = state.posts.map((row) => (row === post ? next : row));
   return next;
@@ -100,8 +103,7 @@ function deletePost(_: never, args: OfVersion & { id: string }, context: Context
   checkVersion(args, post);
   state.posts = state.posts.filter((row) => row !== post);
   tell(state, 'POST_DELETED', post);
-  const former = Object.entries(state.formerSlugs).filter(([, postId]) => postId !== post.id);
-  state.formerSlugs = Object.fromEntries(former);
+  state.formerSlugs = state.formerSlugs.filter(({ postId }) => postId !== post.id);
   state.comments = state.comments.filter(({ postId }) => postId !== post.id);
   return true;
 }

@@ -92,7 +92,7 @@ export async function makeCast(world: World): Promise<{ state: State; watcher: W
       users,
       posts: [],
       comments: [],
-      formerSlugs: {},
+      formerSlugs: [],
       drafts: [],
       keys,
       sessions,
