@@ -6,8 +6,8 @@ import { SLUG_INDEX, slugCandidates } from './post/slug.ts';
 
 /** Short transactions delay no events and block no other writers. */
 const BATCH = 500;
-/** Other jobs run after this one, so a run fills at most 100,000 slugs. */
-const BATCHES_A_RUN = 200;
+/** Other jobs run after this one, so a run fills at most 50,000 slugs. */
+const BATCHES_A_RUN = 100;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 const ANY_MISSING = statement<{ readonly missing: boolean }>(
