@@ -37,6 +37,7 @@ export const scopesOf = (role: Role): readonly Scope[] =>
 /** Contract section 3, the table of permissions: what fields need whatever their rows. */
 const NEEDS: Readonly<Record<string, Scope | 'session' | readonly Scope[]>> = {
   'Query.post': 'posts:read',
+  'Query.postBySlug': 'posts:read',
   'Query.posts': 'posts:read',
   'Query.postsConnection': 'posts:read',
   'Query.user': 'users:read',
