@@ -39,6 +39,7 @@ function checkVersion({ ifVersion }: OfVersion, { version }: { readonly version:
 const idOf = ({ caller }: Context): string => caller?.userId ?? '';
 
 /** What a client may choose. The service derives all other slugs from titles. */
+const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const SLUG = /^(?=.{1,80}$)[a-z0-9]+(-+[a-z0-9]+)*$/s;
 
 function checkFree({ slug }: PostArguments, { posts }: State, own?: PostRow): void {
@@ -47,7 +48,7 @@ function checkFree({ slug }: PostArguments, { posts }: State, own?: PostRow): vo
 }
 
 const postFaults = ({ title, body, tags, slug }: Omit<PostArguments, 'id'>): Fault[] => [
-  ...(slug == null || SLUG.test(slug) ? [] : [badInput('slug')]),
+  ...(slug == null || (SLUG.test(slug) && !ID.test(slug)) ? [] : [badInput('slug')]),
   ...textFaults('title', title, { min: 1, max: 200, visible: true }),
   ...textFaults('body', body, { min: 1, max: 50_000 }),
   ...(tags ?? []).flatMap((tag) => textFaults('tags', tag, { min: 1, max: 50 })),

@@ -1,7 +1,7 @@
 import { statement } from '../../database/statement.ts';
 import type { TextRule } from '../../engine/core/input.ts';
 import { badInput } from '../../platform/errors.ts';
-import { randomPiece } from '../../platform/ids.ts';
+import { isUuid, randomPiece } from '../../platform/ids.ts';
 
 /** Letters that have no decomposition into an ASCII letter and marks. */
 const LETTERS: ReadonlyMap<string, string> = new Map(
@@ -40,7 +40,8 @@ function deriveSlug(title: string, { max }: Pick<TextRule, 'max'>): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replace(/^-/, '');
   const cut = words.slice(0, max - SUFFIX_CHARACTERS - 1).replace(/-$/, '');
-  return cut === '' ? NO_WORD : cut;
+  if (cut === '') return NO_WORD;
+  return isUuid(cut) ? `${NO_WORD}-${cut}` : cut;
 }
 
 /** @returns the slugs for a title in the order of preference; the last slug is random, so it is free */
@@ -54,12 +55,15 @@ const SLUG = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 export const isSlug = (text: string, { max }: Pick<TextRule, 'max'>): boolean =>
   text.length <= max && SLUG.test(text);
 
-/** @throws {ApiError} BAD_USER_INPUT */
+/**
+ * The id of a post stands in for a missing slug, so no post may have an id as its slug.
+ * @throws {ApiError} BAD_USER_INPUT
+ */
 export function checkSlug(slug: string, rule: TextRule): string {
-  if (isSlug(slug, rule)) return slug;
+  if (isSlug(slug, rule) && !isUuid(slug)) return slug;
   throw badInput(
     'slug',
-    `must be ${rule.min} to ${rule.max} characters of a to z, 0 to 9 and hyphens, with no hyphen at either end.`,
+    `must be ${rule.min} to ${rule.max} characters of a to z, 0 to 9 and hyphens, with no hyphen at either end, and not a UUID.`,
   );
 }
 

@@ -20,6 +20,7 @@ describe('The slug of a title', () => {
     ['東京', 'post'],
     ['🎉', 'post'],
     ['---', 'post'],
+    ['0192F0C1-0000-7000-8000-000000000000', 'post-0192f0c1-0000-7000-8000-000000000000'],
   ])('%j is %s', (title, slug) => {
     expect(slugOf(title)).toBe(slug);
   });
