@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClientWithClock } from '../../../packages/client/src/client.ts';
 import {
@@ -139,6 +140,8 @@ describe('A stream', () => {
     const { subscription, states, clock } = subscribe(stub);
     expect(await take(subscription, 1)).toEqual([1]);
     const rest = take(subscription, 1);
+    // The read begins once the event was handled.
+    await setImmediate();
     clock.sleepMachine(3_600 * SECOND_MS);
     clock.advance(2 * SECOND_MS);
     expect(await rest).toEqual([2]);
