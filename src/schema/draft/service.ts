@@ -50,22 +50,17 @@ export interface DraftFields {
   readonly slug?: string | null | undefined;
 }
 
-const EMPTY = { title: '', body: '', tags: [], slug: null };
-
 /**
  * A draft may be incomplete. The rules of posts apply when the draft is published.
+ * @returns the fields that are given
  * @throws {ApiError} BAD_USER_INPUT
  */
-function withFields(
-  before: Pick<DraftRow, keyof DraftFields>,
-  { title, body, tags, slug }: DraftFields,
-  limits: ContentLimits['post'],
-) {
+function checkFields({ title, body, tags, slug }: DraftFields, limits: ContentLimits['post']) {
   return {
-    title: title == null ? before.title : checkText('title', title, { min: 0, max: limits.title.max }),
-    body: body == null ? before.body : checkText('body', body, { min: 0, max: limits.body.max }),
-    tags: tags == null ? before.tags : [...checkTags(tags, limits)],
-    slug: slug == null ? before.slug : slug === '' ? null : checkSlug(slug, limits.slug),
+    ...(title != null && { title: checkText('title', title, { min: 0, max: limits.title.max }) }),
+    ...(body != null && { body: checkText('body', body, { min: 0, max: limits.body.max }) }),
+    ...(tags != null && { tags: [...checkTags(tags, limits)] }),
+    ...(slug != null && { slug: slug === '' ? null : checkSlug(slug, limits.slug) }),
   };
 }
 
@@ -79,7 +74,7 @@ export async function createDraft(
   given: DraftFields,
   { post: limits, draft: { maxPerAccount } }: ContentLimits,
 ): Promise<DraftRow> {
-  const fields = withFields(EMPTY, given, limits);
+  const fields = { title: '', body: '', tags: [], slug: null, ...checkFields(given, limits) };
   const { title, body, tags, slug } = fields;
   const id = newId();
   const [, [inserted]] = await work.queryInOrder(
@@ -121,9 +116,10 @@ export async function updateDraft(
   { ifVersion, ...given }: DraftFields & { readonly ifVersion?: IfVersion },
   limits: ContentLimits['post'],
 ): Promise<DraftRow> {
+  const changes = checkFields(given, limits);
   const draft = await findDraft(work, principal, target, ifVersion);
   if (draft === undefined) throw notFound('Draft', target);
-  const next = { ...draft, ...withFields(draft, given, limits) };
+  const next = { ...draft, ...changes };
   if (JSON.stringify(next) === JSON.stringify(draft)) return draft;
   const { id, title, body, tags, slug, authorId } = next;
   const [changed] = await work.query(CHANGE, [id, title, body, tags, slug, authorId]);
