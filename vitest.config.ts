@@ -114,6 +114,26 @@ async function clients(): Promise<TestProjectInlineConfiguration> {
   return { extends: false, plugins, resolve: { alias: CLIENT_ALIASES }, test };
 }
 
+/** Software of others, with the packages that `npm run test:compatibility` installs. Some have a separate graphql-js. */
+const COMPATIBILITY: TestProjectInlineConfiguration = {
+  extends: false,
+  test: {
+    ...IN_PROCESS,
+    name: 'compatibility',
+    include: ['tests/compatibility/**/*.test.ts'],
+    maxWorkers: 2,
+    provide: { needs: ['DATABASE_URL'] },
+    globalSetup: [
+      'tests/support/needed-settings.ts',
+      'tests/support/global-setup.ts',
+      'tests/compatibility/support/people.ts',
+    ],
+    testTimeout: TEST_LIMIT,
+    hookTimeout: TEST_LIMIT,
+    expect: { poll: { timeout: POLL_LIMIT } },
+  },
+};
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -126,6 +146,6 @@ export default defineConfig({
     setupFiles: ['tests/support/property-seed.ts'],
     restoreMocks: true,
     expect: { poll: { timeout: POLL_LIMIT } },
-    projects: [...Object.entries(SUITES).map(project), clients()],
+    projects: [...Object.entries(SUITES).map(project), clients(), COMPATIBILITY],
   },
 });

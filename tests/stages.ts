@@ -16,11 +16,14 @@ export interface Step {
   readonly files?: readonly string[];
   /** Patterns of files that are left out. */
   readonly except?: readonly string[];
-  /** A script of package.json in place of Vitest; `test:clients` runs Vitest on `files`. */
+  /** A script of package.json in place of Vitest. Scripts in `VITEST_SCRIPTS` run Vitest on `files`. */
   readonly script?: string;
   readonly args?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
+
+/** Scripts that install a separate package, and then run Vitest. */
+export const VITEST_SCRIPTS: readonly string[] = ['test:clients', 'test:compatibility'];
 
 export interface Stage {
   readonly name: string;
@@ -260,6 +263,18 @@ export const FULL_SUITES: readonly Stage[] = [
   suite('docs'),
   suite('browser'),
   { name: 'clients', steps: [{ script: 'test:clients', files: ['tests/clients/**'] }] },
+  {
+    name: 'compatibility',
+    services: ['postgres'],
+    steps: [
+      { script: 'test:compatibility', files: ['tests/compatibility/**'] },
+      {
+        script: 'test:compatibility',
+        files: ['tests/compatibility/**'],
+        environment: { TEST_HOST: 'yoga' },
+      },
+    ],
+  },
   suite('network'),
   suite('metrics', ['postgres', 'redis']),
   suite('deploy', ['postgres']),
@@ -290,7 +305,7 @@ let testFiles: readonly string[] | undefined;
 
 /** The test files of a step, sorted so that every machine runs the same. */
 export function findFiles({ files = [], except = [] }: Pick<Step, 'files' | 'except'>): string[] {
-  testFiles ??= globSync('tests/**/*.test.ts', { cwd: ROOT }).sort();
+  testFiles ??= globSync('tests/**/*.test.ts', { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
   const matches = (file: string, patterns: readonly string[]) =>
     patterns.some((pattern) => matchesGlob(file, pattern));
   return testFiles.filter((file) => matches(file, files) && !matches(file, except));

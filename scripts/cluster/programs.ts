@@ -25,11 +25,11 @@ export function findPostgres(): string {
 }
 
 /** The path of a program, by what Debian calls the program and its package. Throws SetupError. */
-function findProgram(name: string, debianPackage: string): string {
+export function findProgram(name: string, debianPackage: string): string {
   const folders = ['/usr/sbin', '/usr/bin', ...(process.env.PATH ?? '').split(delimiter)];
   const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
   if (found === undefined)
-    throw new SetupError(`The demo needs ${name}. Install it with: apt-get install ${debianPackage}`);
+    throw new SetupError(`${name} is not installed. Install it with: apt-get install ${debianPackage}`);
   return found;
 }
 

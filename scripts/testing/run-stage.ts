@@ -1,4 +1,4 @@
-import { findFiles, type Stage, type Step } from '../../tests/stages.ts';
+import { findFiles, type Stage, type Step, VITEST_SCRIPTS } from '../../tests/stages.ts';
 import { type Environment, formatSeconds, runCommand } from './commands.ts';
 import { runVitest, type TestCounts } from './vitest-run.ts';
 
@@ -23,8 +23,11 @@ function selectServices({ services = [] }: Stage, given: Environment): Environme
 const SLOWEST_FILES = 8;
 
 async function runStep(step: Step, environment: Environment): Promise<Omit<StageResult, 'name'>> {
-  if (step.script === undefined || step.script === 'test:clients') {
-    const command = step.script === undefined ? undefined : [process.execPath, 'scripts/test-clients.ts'];
+  if (step.script === undefined || VITEST_SCRIPTS.includes(step.script)) {
+    const command =
+      step.script === undefined
+        ? undefined
+        : [process.execPath, `scripts/${step.script.replace(':', '-')}.ts`];
     const result = await runVitest({
       projects: step.projects ?? [],
       files: findFiles(step),

@@ -27,6 +27,11 @@ export const LEFT_OUT: readonly LeftOut[] = [
   { page: 'README.md', begins: 'npm ci && npm test', reason: WHOLE_SUITE },
   { page: 'CONTRIBUTING.md', begins: 'npm ci\nnpm test', reason: WHOLE_SUITE },
   ...INSTALLING.map((page) => ({ page, begins: 'npm install ', reason: LIBRARIES })),
+  {
+    page: 'docs/compatibility.md',
+    begins: 'npm run test:compatibility',
+    reason: 'the full run has the suite, and it needs DATABASE_URL',
+  },
   { page: 'docs/clients.md', begins: 'mkdir -p src', reason: 'npm run test:clients makes that project' },
 ];
 

@@ -1,0 +1,135 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  GROUPS,
+  type GroupName,
+  type Host,
+  type Result,
+  type Results,
+  type Row,
+  type Verdict,
+} from '../tests/compatibility/support/results.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const SUITE = join(ROOT, 'tests/compatibility');
+const RESULTS_FILE = join(SUITE, 'results.json');
+export const PAGE_FILE = join(ROOT, 'docs/compatibility.md');
+
+/** The part of Vitest's JSON report that has the rows. */
+export interface CompatibilityReport {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly meta: { readonly compatibility?: Row };
+    }[];
+  }[];
+}
+
+const INTRO = `# Compatibility
+
+This page lists software of others that runs against the service in tests, for users who have chosen their client, proxy or
+OAuth library. You see what works, and which settings you need. For example, run the tests of one client:
+
+\`\`\`sh
+npm run test:compatibility -- clients/graphql-request
+\`\`\`
+
+The tests use the software without the [client package](../packages/client/README.md), which does most of the settings for
+you. All rows hold on the direct path and with [plugins of Yoga](plugins.md). \`npm run test:compatibility -- --write\` runs
+the tests and writes this page.
+
+| verdict | meaning |
+| --- | --- |
+| works | no settings, or only URLs, credentials and ids |
+| with settings | works with the settings under the table |
+| does not work | the reason is under the table |
+| – | the software does not offer it |
+`;
+
+/** What a check shows, before the table of its group. */
+const EXPLANATIONS: Readonly<Record<GroupName, string>> = {
+  clients: `Queries return data and the code of an error. A mutation with an [\`Idempotency-Key\`](idempotency.md) is executed
+once, although two responses are lost. A subscription gets each event once and in order, while instances are killed and
+stopped, and other instances create posts.`,
+  proxies: `Requests get the responses of the service, with validators, replays and errors, and no account gets the
+response of another. Streams deliver each event immediately, close with their client, and resume on an instance that is
+ready. A page of the same origin signs in and writes; a page of another origin gets FORBIDDEN.`,
+  oauth: `The clients use the [OAuth server](oauth.md) of the service. A user signs in with PKCE, and the access token calls
+the API. A refresh replaces both tokens. A service acts for its owner with client credentials. A revoked sign-in is rejected.`,
+  issuers: `The service accepts the [JWTs](authentication.md#key-sets) of an issuer for accounts of the service, and
+rejects the issuer's tokens for another audience.`,
+};
+
+const SEE_ALSO = `## Plugins of Yoga
+
+[Plugins](plugins.md#tested-plugins) lists the published plugins of Yoga and Envelop that tests run, with what each does for
+queries, mutations and subscriptions.
+`;
+
+export const readCompatibilityResults = (): Results => JSON.parse(readFileSync(RESULTS_FILE, 'utf8'));
+
+const WORDS = {
+  works: 'works',
+  'works with settings': 'with settings',
+  'does not work': 'does not work',
+} as const;
+
+const printVerdict = (verdict: Verdict | undefined) => (verdict === undefined ? '–' : WORDS[verdict.outcome]);
+
+function printGroup(name: GroupName, rows: readonly Row[]): string {
+  const { title, tool, checks } = GROUPS[name];
+  const columns = Object.entries(checks);
+  const verdicts = (row: Row) => row.checks as Readonly<Record<string, Verdict | undefined>>;
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const lines = rows.map((row) =>
+    line([row.name, row.version, ...columns.map(([check]) => printVerdict(verdicts(row)[check]))]),
+  );
+  const notes = rows.flatMap((row) =>
+    columns.flatMap(([check, label]) => {
+      const note = verdicts(row)[check]?.note;
+      return note === undefined ? [] : [`- **${row.name}**, ${label}: ${note}.`];
+    }),
+  );
+  return [
+    `## ${title}`,
+    '',
+    EXPLANATIONS[name],
+    '',
+    line([tool, 'version', ...columns.map(([, label]) => label)]),
+    line(Array.from({ length: columns.length + 2 }, () => '---')),
+    ...lines,
+    '',
+    ...notes,
+    '',
+  ].join('\n');
+}
+
+/** The content of `docs/compatibility.md`. */
+export function printCompatibilityPage({ direct }: Results): string {
+  const groups = (Object.keys(GROUPS) as GroupName[]).map((name) =>
+    printGroup(
+      name,
+      direct.map(({ row }) => row).filter(({ group }) => group === name),
+    ),
+  );
+  return [INTRO, ...groups, SEE_ALSO].join('\n');
+}
+
+/** Stores the rows whose tests have all passed, and writes the page. */
+export function writeResults({ testResults }: CompatibilityReport): void {
+  const host: Host = process.env.TEST_HOST === 'yoga' ? 'yoga' : 'direct';
+  const results = readCompatibilityResults();
+  const run: readonly Result[] = testResults.flatMap(({ name, assertionResults }) => {
+    const row = assertionResults.find(({ meta }) => meta.compatibility !== undefined)?.meta.compatibility;
+    const file = name.replace(`${SUITE}/`, '').replace('.test.ts', '');
+    const isPassed = assertionResults.every(({ status }) => status === 'passed');
+    return row === undefined || !isPassed ? [] : [{ file, row }];
+  });
+  const files = new Set(run.map(({ file }) => file));
+  const kept = results[host].filter(({ file }) => !files.has(file));
+  const sorted = [...kept, ...run].sort((one, other) => one.row.name.localeCompare(other.row.name, 'en'));
+  const next: Results = { ...results, [host]: sorted };
+  writeFileSync(RESULTS_FILE, `${JSON.stringify(next, undefined, 2)}\n`);
+  writeFileSync(PAGE_FILE, printCompatibilityPage(next));
+}

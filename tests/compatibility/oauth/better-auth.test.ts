@@ -1,0 +1,81 @@
+import { betterAuth } from 'better-auth';
+import { memoryAdapter } from 'better-auth/adapters/memory';
+import { genericOAuth } from 'better-auth/plugins';
+import { Browser } from '../../support/credentials/oauth.ts';
+import { describeOAuthClient, nameOf, SCOPES } from '../support/oauth-row.ts';
+import { WORKS, worksWith } from '../support/results.ts';
+import { packageVersion } from '../support/versions.ts';
+
+const ORIGIN = 'https://application.example';
+
+describeOAuthClient({
+  name: 'better-auth',
+  version: packageVersion('better-auth'),
+  checks: {
+    discovery: worksWith('`discoveryUrl` with the path `/.well-known/oauth-authorization-server`'),
+    signIn: worksWith('`genericOAuth` with `pkce: true`, and a `getUserInfo` that asks GraphQL'),
+    refresh: WORKS,
+  },
+  redirectUri: `${ORIGIN}/api/auth/callback/content-graph`,
+  createDriver({ issuer, api, application }) {
+    const auth = betterAuth({
+      baseURL: ORIGIN,
+      secret: 'a secret of the suite, which is long',
+      database: memoryAdapter({ user: [], session: [], account: [], verification: [] }),
+      telemetry: { enabled: false },
+      plugins: [
+        genericOAuth({
+          config: [
+            {
+              providerId: 'content-graph',
+              discoveryUrl: `${issuer}/.well-known/oauth-authorization-server`,
+              clientId: application.id,
+              clientSecret: application.secret,
+              scopes: SCOPES.split(' '),
+              pkce: true,
+              getUserInfo: async ({ accessToken = '' }) => ({
+                id: 'ada',
+                name: (await nameOf(api, accessToken)) ?? '',
+                email: 'ada@example.com',
+                emailVerified: true,
+              }),
+            },
+          ],
+        }),
+      ],
+    });
+    const pages = {
+      fetch: (path: string, init?: RequestInit) => auth.handler(new Request(new URL(path, ORIGIN), init)),
+    };
+    const browser = new Browser(pages, {}, ORIGIN);
+    const send = async (path: string, body?: object) => {
+      const response = await browser.fetch(`${ORIGIN}/api/auth${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { 'content-type': 'application/json', origin: ORIGIN },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      if (!response.ok) throw new Error(`${path} ${response.status} ${await response.text()}`);
+      return response.json();
+    };
+    const selectAccount = async () => {
+      const accounts: readonly { readonly id: string; readonly providerId: string }[] =
+        await send('/list-accounts');
+      return { accountId: accounts.find(({ providerId }) => providerId === 'content-graph')?.id };
+    };
+    const begin = (): Promise<{ readonly url: string }> =>
+      send('/sign-in/social', { provider: 'content-graph', callbackURL: '/' });
+    return {
+      discover: begin,
+      async signIn(visit) {
+        const { url } = await begin();
+        const response = await browser.fetch((await visit(new URL(url))).href);
+        const location = response.headers.get('location');
+        if (location !== '/' && location !== `${ORIGIN}/`) throw new Error(`not signed in: ${location}`);
+        const { accessToken } = await send('/get-access-token', await selectAccount());
+        // The library shows the refresh token only when it refreshes.
+        return { accessToken, refreshToken: '' };
+      },
+      refresh: async () => send('/refresh-token', await selectAccount()),
+    };
+  },
+});
