@@ -116,10 +116,12 @@ export const GATE_STAGES: readonly GateStage[] = [
     services: ['postgres'],
     steps: [
       {
-        projects: ['api', 'postgres', 'deploy'],
+        projects: ['api', 'postgres', 'deploy', 'compatibility'],
         files: [
           'tests/{api,postgres}/**',
           ...tests('deploy', ['admin-wrapper', 'doctor', 'request-fields', 'upgrade']),
+          // Software that the service installs anyway.
+          ...tests('compatibility', ['issuers/oidc-provider', 'oauth/oauth4webapi', 'proxies/vite']),
         ],
         except: [...ANY_DATABASE, ...FULL_ONLY],
       },
