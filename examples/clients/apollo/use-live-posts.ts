@@ -19,7 +19,7 @@ export function useLivePosts() {
     context: reading,
   });
 
-  /** Reads, then applies again what arrived meanwhile. */
+  /** Reads, then applies the changes that arrived during the read. */
   async function readPosts(read: () => Promise<unknown>): Promise<void> {
     const arrived: PostChange[] = [];
     late.current.add(arrived);

@@ -62,7 +62,7 @@ function useChanges(connectionId: string): void {
         const kind = change?.getValue('kind');
         const post = change?.getLinkedRecord('post');
         if (change != null && kind === 'POST_DELETED') store.delete(change.getValue('postId'));
-        // A post that was deleted meanwhile is null.
+        // A post that has been deleted is null.
         else if (post != null && kind === 'POST_CREATED') insertPost(store, connectionId, post);
       },
     }),

@@ -18,7 +18,7 @@ const OPEN_AGAIN = 'Copy your text, cancel, and open the post again.';
 /** Also scrolls, because the post may be far down in the list. */
 const focus = (field: HTMLInputElement | null) => field?.focus();
 
-/** Edits a post. Shows what others change meanwhile, and overwrites it only if the person decides so. */
+/** Edits a post. Shows changes of other users, and overwrites them only if the user decides so. */
 export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
   const [{ base, mine }, set] = useState<{ readonly base: Post; readonly mine: Text }>({
     base: opened,
@@ -74,7 +74,7 @@ export function Editor({ post, opened, onClose }: EditorProps): ReactNode {
       </label>
       {conflicts.length > 0 && (
         <div role="alert">
-          <p>Another user has changed this post meanwhile, to:</p>
+          <p>Another user has changed this post to:</p>
           {conflicts.map((field) => (
             <div key={field}>
               <small>{field === 'title' ? 'Title' : 'Text'}</small>

@@ -38,7 +38,7 @@ function theirsFor<Field extends string>(
   const text = edit.theirs.get(name);
   if (text === undefined) return nothing;
   return html`<div class="conflict" role="group" aria-label="${label}: two versions">
-    <p class="conflict-head"><strong>Saved meanwhile:</strong> yours is above and not saved.</p>
+    <p class="conflict-head"><strong>Saved version:</strong> yours is above and not saved.</p>
     ${quoted(`${label}, as saved`, text)}
     <div class="actions">
       <button type="button" class="small" @click=${() => edit.decide(name, 'mine')}>Keep mine</button>

@@ -26,14 +26,17 @@ const LABELS = {
 const NEWS = {
   opened: undefined,
   resumed: { shown: 'Back again, nothing was missed', spoken: 'Live again. Nothing was missed.' },
-  missedEvents: { shown: 'Back again, all was read anew', spoken: 'Live again. All was read anew.' },
+  missedEvents: {
+    shown: 'Back again, everything was read again',
+    spoken: 'Live again. Everything was read again.',
+  },
 } as const;
 
 /** Says whether changes arrive by themselves, and if not, why and until when. */
 export function watchLive(changes: Changes<Change>, retry: () => void, update: () => void) {
   let before: StreamState['status'] = 'idle';
   let isAway = false;
-  /** What happened last, shown for some seconds beside "live". */
+  /** What happened last, shown next to "live" for some seconds. */
   let news: (typeof NEWS)[keyof typeof NEWS];
   let timer: ReturnType<typeof setTimeout> | undefined;
 

@@ -9,7 +9,7 @@ const TOO_MANY = 'Too many requests.';
 const BY_CODE: Partial<Record<ContentGraphError['code'], string>> = {
   UNAUTHENTICATED: 'You are no longer signed in. Sign in to go on.',
   NOT_FOUND: 'It does not exist. It may have been deleted.',
-  CONFLICT: 'Nothing is saved: somebody has changed it since you read it.',
+  CONFLICT: 'Nothing is saved: it has changed since you read it.',
   IDEMPOTENCY_IN_PROGRESS: 'The service is still working on it.',
   INTENT_EXPIRED:
     'You sent this more than 23 hours ago. Look whether it was saved, and discard it here before you send it again.',

@@ -12,7 +12,7 @@ export interface DeletionOptions<Result> {
   /** Deletes the version that the page shows. */
   readonly send: (options: MutateOptions) => Promise<Result>;
   readonly onDeleted: (result: Result) => void;
-  /** Reads it again: if somebody has changed it, the user sees that before deleting it. */
+  /** Reads it again: if it has changed, the user sees that before deleting it. */
   readonly refresh: () => Promise<void>;
 }
 

@@ -35,6 +35,6 @@ export interface Context extends TaskContext {
   readonly status: () => TemplateResult;
   /** Renders again soon. Resolves when it has. */
   readonly update: () => Promise<void>;
-  /** Goes to another address, unless the user has left this screen meanwhile. */
+  /** Goes to another address, unless the user has left this screen. */
   readonly go: (hash: string) => void;
 }
