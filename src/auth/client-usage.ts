@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { findLogLevel } from '../database/errors.ts';
 import { deletion } from '../database/jobs.ts';
 import { type Queryable, statement } from '../database/statement.ts';
-import { withTimeout } from '../platform/deadline.ts';
+import { storePeriodically } from '../platform/async.ts';
 import { addressNetwork } from '../platform/ip-address.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { type ClientIdentity, isAuthenticated, reportedClient } from './principal.ts';
@@ -76,7 +76,6 @@ type Counted = { -readonly [Name in keyof ClientUsageRow]: ClientUsageRow[Name] 
 const MAX_CLIENTS = 5_000;
 const OTHERS = 'other';
 const MAX_STORED = 100;
-const CLOSE_MS = 5_000;
 
 function add(to: Counted, { requests, cost, databaseMs }: ClientUsageRow): void {
   to.requests += requests;
@@ -140,7 +139,6 @@ export function createClientUsage({ database, log }: { readonly database: Querya
     }
   }
 
-  const timer = setInterval(store, SLOT_MS).unref();
   return {
     /** Called after the response. No request waits for the database. */
     note({ caller, clientAddress, complexity, databaseMs }: FinishedRequest): void {
@@ -151,10 +149,7 @@ export function createClientUsage({ database, log }: { readonly database: Querya
       use.cost += complexity;
       use.databaseMs += databaseMs;
     },
-    async close(): Promise<void> {
-      clearInterval(timer);
-      await withTimeout(CLOSE_MS, store());
-    },
+    close: storePeriodically(SLOT_MS, store),
   };
 }
 

@@ -1,8 +1,8 @@
-import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { isOutage } from '../database/errors.ts';
+import { coalesceRuns } from '../platform/async.ts';
 import type { Clock } from '../platform/deadline.ts';
-import { LOOPBACK, listOf, networkOf, normaliseAddress, trustedProxies } from '../platform/ip-address.ts';
+import { createNetworkMatcher, LOOPBACK, normaliseAddress } from '../platform/ip-address.ts';
 import { createOutageReporter } from '../platform/log/log-limits.ts';
 import { type AccountLimits, readAccountLimits, readBlocks } from './restriction-store.ts';
 import type { UseServices } from './secrets.ts';
@@ -31,14 +31,14 @@ interface Block {
 
 function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => boolean {
   const remembered = new LRUCache<string, boolean>({ max: MAX_CACHED_VERDICTS });
-  let list = listOf([]);
+  let isListed = createNetworkMatcher([]);
   let current: readonly Block[] = blocks;
   let nextEndMs = Number.NEGATIVE_INFINITY;
 
   function refresh(nowMs: number): void {
     current = current.filter(({ endsMs }) => endsMs > nowMs);
     nextEndMs = Math.min(...current.map(({ endsMs }) => endsMs));
-    list = listOf(current.flatMap(({ network }) => networkOf(network) ?? []));
+    isListed = createNetworkMatcher(current.map(({ network }) => network));
     remembered.clear();
   }
 
@@ -48,7 +48,7 @@ function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => 
     if (nowMs >= nextEndMs) refresh(nowMs);
     let found = remembered.get(address);
     if (found === undefined) {
-      found = list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+      found = isListed(address);
       remembered.set(address, found);
     }
     return found;
@@ -58,14 +58,11 @@ function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => 
 /** Every instance caches all restrictions that operators set. */
 export function createRestrictions(options: RestrictionsOptions) {
   const { database, clock, log, hears, recheckMs } = options;
-  const isProxy = trustedProxies(options.trustProxy);
-  const loopback = listOf(LOOPBACK);
+  const isExempt = createNetworkMatcher([...options.trustProxy, ...LOOPBACK]);
   const outage = createOutageReporter(log, 'restrictions.refresh_failed', 'restrictions.recovered');
   const watched = new Set<() => void>();
   let isBlocked = lookUpIn([], clock);
   let limits: ReadonlyMap<string, AccountLimits> = new Map();
-  let reading: Promise<void> | undefined;
-  let again = false;
   let failed = false;
   let loaded = false;
   const firstAttempt = Promise.withResolvers<void>();
@@ -74,12 +71,11 @@ export function createRestrictions(options: RestrictionsOptions) {
   let nextMs = 0;
 
   const mayBeBlocked = ({ clientAddress, connection }: Origin): boolean =>
-    !isProxy(clientAddress) &&
-    !loopback.check(clientAddress, isIP(clientAddress) === 6 ? 'ipv6' : 'ipv4') &&
-    clientAddress !== normaliseAddress(connection?.localAddress ?? '');
+    !isExempt(clientAddress) && clientAddress !== normaliseAddress(connection?.localAddress ?? '');
   const blocks = (origin: Origin) => isBlocked(origin.clientAddress) && mayBeBlocked(origin);
 
-  async function read(): Promise<void> {
+  const read = coalesceRuns(async () => {
+    if (closed) return;
     const askedMs = clock.elapsedMs();
     nextMs = performance.now() + recheckMs;
     try {
@@ -104,26 +100,12 @@ export function createRestrictions(options: RestrictionsOptions) {
       loading = undefined;
       firstAttempt.resolve();
     }
-  }
-
-  async function readUntilCurrent(): Promise<void> {
-    do {
-      again = false;
-      await read();
-    } while (again && !closed);
-    reading = undefined;
-  }
-
-  function recheck(): void {
-    if (closed) return;
-    if (reading !== undefined) again = true;
-    else reading = readUntilCurrent();
-  }
+  });
 
   const timer = setInterval(() => {
-    if (failed || !hears() || performance.now() >= nextMs) recheck();
+    if (failed || !hears() || performance.now() >= nextMs) void read();
   }, POLL_INTERVAL_MS).unref();
-  recheck();
+  void read();
 
   return {
     /**
@@ -154,7 +136,7 @@ export function createRestrictions(options: RestrictionsOptions) {
     get loaded(): boolean {
       return loaded;
     },
-    recheck,
+    recheck: (): void => void read(),
     close(): void {
       closed = true;
       clearInterval(timer);

@@ -161,9 +161,7 @@ export function createStageRunner(plugins: readonly ServicePlugin[], timeoutMs: 
     new ApiError(
       'SERVICE_UNAVAILABLE',
       `The request waited longer than ${timeoutMs} ms to be admitted. Try again.`,
-      {
-        headers: { 'retry-after': '1' },
-      },
+      { retryAfterSeconds: 1 },
     );
 
   /** The first step that waits starts the time limit of all following steps. */

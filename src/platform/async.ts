@@ -1,3 +1,5 @@
+import { withTimeout } from './deadline.ts';
+
 /** One read that hangs must not block all keys. */
 const MAX_RUNNING = 4;
 const MAX_KEYS = 500;
@@ -74,4 +76,47 @@ export async function runInBatches(
     total += changed;
     if (changed < size || signal?.aborted) return total;
   }
+}
+
+/**
+ * Runs `work` once at a time. All calls during a run share one more run.
+ * @returns a function whose promise settles after the last run, with the error of `work`, if any
+ */
+export function coalesceRuns(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let isRequested = false;
+
+  async function runWhileRequested(): Promise<void> {
+    try {
+      while (isRequested) {
+        isRequested = false;
+        await work();
+      }
+    } finally {
+      running = undefined;
+    }
+  }
+
+  return () => {
+    isRequested = true;
+    running ??= runWhileRequested();
+    return running;
+  };
+}
+
+/** A shutdown waits this long for the database. */
+const LAST_STORE_MS = 5_000;
+
+/**
+ * Stores at each interval, one run at a time.
+ * @param store never rejects
+ * @returns a function that stores once more and then stops
+ */
+export function storePeriodically(intervalMs: number, store: () => Promise<void>): () => Promise<void> {
+  const run = coalesceRuns(store);
+  const timer = setInterval(run, intervalMs).unref();
+  return async () => {
+    clearInterval(timer);
+    await withTimeout(LAST_STORE_MS, run());
+  };
 }

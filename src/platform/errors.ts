@@ -68,6 +68,7 @@ export interface ApiErrorOptions {
   /** Overrides the HTTP status of BAD_REQUEST (405, 406, 413, 415), and of NOT_FOUND at an unknown path (404). */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly retryAfterSeconds?: number;
   readonly details?: Readonly<Record<string, string | number>>;
   readonly retriable?: boolean;
   readonly cause?: unknown;
@@ -90,7 +91,7 @@ export class ApiError extends Error {
   constructor(
     code: ErrorCode,
     message: string = ERRORS[code].message,
-    { argument, status, headers = {}, details = {}, retriable, cause }: ApiErrorOptions = {},
+    { argument, status, headers = {}, retryAfterSeconds, details, retriable, cause }: ApiErrorOptions = {},
   ) {
     // A stack trace is most of the cost of an error.
     const { stackTraceLimit } = Error;
@@ -100,7 +101,8 @@ export class ApiError extends Error {
     this.name = 'ApiError';
     this.code = code;
     this.status = status ?? ERRORS[code].status;
-    this.headers = headers;
+    this.headers =
+      retryAfterSeconds === undefined ? headers : { ...headers, 'retry-after': String(retryAfterSeconds) };
     this.retriable = retriable ?? (this.status >= 500 || RETRIABLE.has(code));
     this.extensions = { code, ...(argument === undefined ? {} : { argument }), ...details };
   }

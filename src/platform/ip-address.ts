@@ -15,20 +15,6 @@ export const normaliseAddress = memoize((address) =>
     .replace(/^::ffff:(?=\d+\.)/i, ''),
 );
 
-export function trustedProxies(networks: readonly string[]): (address: string) => boolean {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return (address) => {
-    const family = isIP(address);
-    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
-  };
-}
-
 /**
  * Finds the client's IP address: the peer or, behind trusted proxies, the rightmost address of
  * X-Forwarded-For that is no trusted proxy. A client can forge all entries left of that address.
@@ -128,26 +114,30 @@ export function networkOf(text: string): Network | undefined {
 /** PostgreSQL's `inet` accepts this format, also with host bits. */
 export const formatNetwork = ({ address, bits }: Network): string => `${address}/${bits}`;
 
-export function listOf(networks: readonly Network[]): BlockList {
+const toNetworks = (texts: readonly string[]): readonly Network[] =>
+  texts.flatMap((text) => networkOf(text) ?? []);
+
+/** @returns a function that is true for the IP addresses in one of the networks, and false for any other string */
+export function createNetworkMatcher(texts: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
-  for (const { address, bits, family } of networks) list.addSubnet(address, bits, family);
-  return list;
+  for (const { address, bits, family } of toNetworks(texts)) list.addSubnet(address, bits, family);
+  return (address) => {
+    const family = isIP(address);
+    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  };
 }
 
 export const isWithin = (network: Network, other: Network): boolean =>
-  network.bits >= other.bits && listOf([other]).check(network.address, network.family);
-
-const networks = (...texts: readonly string[]): readonly Network[] =>
-  texts.flatMap((text) => networkOf(text) ?? []);
+  network.bits >= other.bits && createNetworkMatcher([formatNetwork(other)])(network.address);
 
 /** No block applies to the addresses of this machine. */
-export const LOOPBACK = networks('127.0.0.0/8', '::1');
+export const LOOPBACK = ['127.0.0.0/8', '::1'];
 
 /** RFC 6890 defines these networks. */
-const PRIVATE_NETWORKS = networks(
+const PRIVATE_NETWORKS = toNetworks([
   ...['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'],
   ...['fc00::/7', 'fe80::/10'],
-);
+]);
 /** Content delivery networks publish no wider networks for their proxies. */
 const WIDEST_PUBLIC_BITS = { ipv4: 12, ipv6: 29 } as const;
 const ALL_MAPPED: Network = { address: '::ffff:0:0', bits: MAPPED_BITS, family: 'ipv6' };

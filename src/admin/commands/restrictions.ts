@@ -19,7 +19,7 @@ const WIDEST = { ipv4: 16, ipv6: 32 } as const;
 
 /** @throws {AdminError} for a block without effect, or for a network that is probably too wide. */
 function check(network: Network, { trustProxy }: Config, force: boolean): void {
-  const own = [...LOOPBACK, ...trustProxy.flatMap((each) => networkOf(each) ?? [])];
+  const own = [...LOOPBACK, ...trustProxy].flatMap((each) => networkOf(each) ?? []);
   if (own.some((each) => isWithin(network, each)))
     throw new AdminError(
       `${formatNetwork(network)} has only addresses of this machine or of proxies in TRUST_PROXY, which are never blocked. Nothing was changed.`,

@@ -49,17 +49,16 @@ export function isPublicCode(code: unknown): code is ErrorCode {
 function toQueueError({ reason }: QueueFullError): ApiError {
   if (reason === 'cancelled')
     return new ApiError('TIMEOUT', 'The operation timed out while it waited for a slot. Try again later.');
-  const headers = { 'retry-after': '1' };
   return reason === 'owner_limit'
-    ? new ApiError('RATE_LIMITED', undefined, { headers })
-    : new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', { headers });
+    ? new ApiError('RATE_LIMITED', undefined, { retryAfterSeconds: 1 })
+    : new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', { retryAfterSeconds: 1 });
 }
 
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
   if (origin instanceof QueueFullError) return toQueueError(origin);
   if (origin instanceof DailyLimitError)
-    return new ApiError('RATE_LIMITED', origin.message, { headers: { 'retry-after': '3600' } });
+    return new ApiError('RATE_LIMITED', origin.message, { retryAfterSeconds: 3600 });
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
     log.emit('database.statement_failed', { requestId, err: origin }, findLogLevel(origin));
     if (origin.kind === 'timeout' || origin.kind === 'locked') return new ApiError('TIMEOUT');
@@ -70,7 +69,7 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
         'The database connection was lost during the commit, so the changes may have been saved. Retry with the same Idempotency-Key to get the outcome. Without a key, check the data before you retry.',
         { details: { outcome: 'unknown' } },
       );
-    return new ApiError('SERVICE_UNAVAILABLE', undefined, { headers: { 'retry-after': '1' } });
+    return new ApiError('SERVICE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
   }
   if (isAccountGone(origin))
     return unauthenticated('The account of the credentials was deleted.', {

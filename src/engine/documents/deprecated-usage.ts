@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { findLogLevel } from '../../database/errors.ts';
 import { deletion } from '../../database/jobs.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
-import { withTimeout } from '../../platform/deadline.ts';
+import { storePeriodically } from '../../platform/async.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import type { DeprecatedElement } from './deprecations.ts';
 import type { PublishedBy } from './operation-request.ts';
@@ -140,8 +140,6 @@ interface Use {
 const FLUSH_MS = 10_000;
 /** Limits the counters between two flushes. Further clients count as one for each element. */
 const MAX_USES = 5_000;
-/** A shutdown waits this long for the database. */
-const CLOSE_MS = 5_000;
 
 const toColumns = (uses: readonly Use[]): CountedUsage => ({
   element: uses.map(({ element }) => element),
@@ -175,7 +173,7 @@ export function createDeprecatedUsage({
     else add(element, OTHER, OTHER, undefined);
   }
 
-  async function storeAll(): Promise<void> {
+  async function store(): Promise<void> {
     while (pending !== undefined || counted.size > 0) {
       if (pending === undefined) {
         pending = toColumns([...counted.values()]);
@@ -192,24 +190,12 @@ export function createDeprecatedUsage({
     }
   }
 
-  let running: Promise<void> | undefined;
-  function store(): Promise<void> {
-    running ??= storeAll().finally(() => {
-      running = undefined;
-    });
-    return running;
-  }
-  const timer = setInterval(store, FLUSH_MS).unref();
-
   return {
     note(caller: Caller | undefined, published: Published, used: readonly DeprecatedElement[]): void {
       const { client, kind } = reportedClient(caller);
       for (const { element } of used) add(element, client, kind, published);
     },
-    async close(): Promise<void> {
-      clearInterval(timer);
-      await withTimeout(CLOSE_MS, (running ?? Promise.resolve()).then(store));
-    },
+    close: storePeriodically(FLUSH_MS, store),
   };
 }
 

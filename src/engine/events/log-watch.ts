@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../database/database.ts';
 import type { Listener } from '../../database/listener.ts';
 import { EVENTS_CHANNEL } from '../../database/session-settings.ts';
+import { coalesceRuns } from '../../platform/async.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { createOutageReporter } from '../../platform/log/log-limits.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
@@ -23,39 +25,23 @@ export interface EventNotifierOptions {
  * database has only one writing process and needs no NOTIFY.
  */
 export function createEventNotifier({ feed, listener, log }: EventNotifierOptions) {
-  let pause: NodeJS.Timeout | undefined;
-  let sending = false;
-  let again = false;
-
-  function send(): void {
-    if (sending) {
-      again = true;
-      return;
-    }
-    const sent = listener.notify(EVENTS_CHANNEL);
+  let closed = false;
+  const send = coalesceRuns(async () => {
+    const sent = closed ? undefined : listener.notify(EVENTS_CHANNEL);
     if (sent === undefined) return;
-    sending = true;
-    sent
-      .catch((error: unknown) => log.emit('events.notify_failed', { err: error }))
-      .finally(() => {
-        pause = setTimeout(rested, MIN_INTERVAL_MS).unref();
-      });
-  }
-
-  function rested(): void {
-    sending = false;
-    if (!again) return;
-    again = false;
-    send();
-  }
+    await sent.catch((error: unknown) => log.emit('events.notify_failed', { err: error }));
+    await delay(MIN_INTERVAL_MS, undefined, { ref: false });
+  });
 
   return {
     /** Calls in quick succession are merged. */
     notify(): void {
       feed.wake();
-      send();
+      void send();
     },
-    close: () => clearTimeout(pause),
+    close(): void {
+      closed = true;
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import { findLogLevel } from '../../database/errors.ts';
+import { coalesceRuns } from '../../platform/async.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import {
   type ChecksummedPosition,
@@ -92,8 +93,6 @@ export function createLogTail({ database, log }: LogTailOptions) {
   const followers = new Set<OnGrowth>();
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
-  let draining: Promise<void> | undefined;
-  let again = false;
   let blockedPollMs = BLOCKED_POLL_MIN_MS;
 
   function notifyFollowers(growth?: Growth): void {
@@ -133,23 +132,18 @@ export function createLogTail({ database, log }: LogTailOptions) {
     }
   }
 
-  function wake(): void {
+  const readAll = coalesceRuns(async () => {
     if (closed || followers.size === 0) return;
-    if (draining !== undefined) {
-      again = true;
-      return;
+    try {
+      await drain();
+    } catch (error) {
+      log.emit('events.log_read_failed', { err: error }, findLogLevel(error));
+      schedule(POLL_INTERVAL_MS);
     }
-    draining = drain()
-      .catch((error: unknown) => {
-        log.emit('events.log_read_failed', { err: error }, findLogLevel(error));
-        schedule(POLL_INTERVAL_MS);
-      })
-      .finally(() => {
-        draining = undefined;
-        if (!again) return;
-        again = false;
-        wake();
-      });
+  });
+
+  function wake(): void {
+    if (followers.size > 0) void readAll();
   }
 
   return {
@@ -188,7 +182,7 @@ export function createLogTail({ database, log }: LogTailOptions) {
     async close(): Promise<void> {
       closed = true;
       clearTimeout(timer);
-      await draining;
+      await readAll();
     },
   };
 }

@@ -57,7 +57,7 @@ function tooMany(code: ErrorCode): ApiError {
     code === 'RATE_LIMITED'
       ? 'Your account has too many distinct subscriptions open. Close some of them, then try again.'
       : 'Too many distinct subscriptions are open on this instance. Try again.';
-  return new ApiError(code, message, { headers: { 'retry-after': '5' } });
+  return new ApiError(code, message, { retryAfterSeconds: 5 });
 }
 
 export function createFanOut(options: FanOutOptions): FanOut {

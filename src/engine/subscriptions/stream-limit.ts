@@ -225,7 +225,7 @@ export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLi
       const full = bounds.find(isFull);
       if (full !== undefined) {
         const message = `Your ${full.who} has ${full.most} event streams open, which is the limit. Close one before you open another.`;
-        throw new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': '5' } });
+        throw new ApiError('RATE_LIMITED', message, { retryAfterSeconds: 5 });
       }
       const { client, account, connection } = owner;
       const leave = connection === undefined ? undefined : halfOpen.watch(connection);

@@ -127,7 +127,7 @@ export type AccountServices = FeatureServices & RouteServices;
 
 const tooMany = () =>
   new ApiError('RATE_LIMITED', 'Another download of your data is running. Try again when it is finished.', {
-    headers: { 'retry-after': '10' },
+    retryAfterSeconds: 10,
   });
 
 /**

@@ -50,10 +50,7 @@ function keysUnavailable(cause: unknown): ApiError {
   return new ApiError(
     'SERVICE_UNAVAILABLE',
     'The token cannot be verified, because the keys of its issuer are unavailable. Try again.',
-    {
-      headers: { 'retry-after': '1' },
-      cause,
-    },
+    { retryAfterSeconds: 1, cause },
   );
 }
 

@@ -2,9 +2,9 @@ import { memoize } from '../../platform/cache.ts';
 import type { Config } from '../../platform/config/config.ts';
 import {
   clientAddress,
+  createNetworkMatcher,
   isLoopbackHost,
   normaliseAddress,
-  trustedProxies,
 } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import type { RequestFields } from '../../platform/request-fields.ts';
@@ -39,7 +39,7 @@ export function createProxyTrust(
   { trustProxy, environment, publicUrl }: Pick<Config, 'trustProxy' | 'environment' | 'publicUrl'>,
   log: Logger,
 ) {
-  const isTrustedProxy = memoize(trustedProxies(trustProxy));
+  const isTrustedProxy = memoize(createNetworkMatcher(trustProxy));
   /** HSTS on a developer's machine would make the browser require TLS for all of localhost. */
   const pins = publicUrl?.startsWith('https:') === true;
   let warned = false;

@@ -137,7 +137,7 @@ export function useCsrfProtection({ check, checkOwn }: Pick<Origins, 'check' | '
 
 function tooMuch(): ApiError {
   return new ApiError('RATE_LIMITED', 'Too many of your requests with large bodies are waiting. Try again.', {
-    headers: { 'retry-after': '1' },
+    retryAfterSeconds: 1,
   });
 }
 

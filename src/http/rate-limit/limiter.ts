@@ -12,7 +12,7 @@ export const WAIT_AS_TOLD = 'Try again after the time in Retry-After.';
 
 function rateLimited(sentence: string, retryAfterMs: number): ApiError {
   return new ApiError('RATE_LIMITED', `${sentence} ${WAIT_AS_TOLD}`, {
-    headers: { 'retry-after': String(Math.max(1, wholeSeconds(retryAfterMs))) },
+    retryAfterSeconds: Math.max(1, wholeSeconds(retryAfterMs)),
   });
 }
 

@@ -46,7 +46,7 @@ function createErrorResponse(rejection: SingleResult, operation: HttpResponse['o
 function sayLimit(error: unknown): never {
   if (!(error instanceof StreamTokenLimitError)) throw error;
   const message = `${error.message} Reuse a token, or wait until one expires.`;
-  throw new ApiError('RATE_LIMITED', message, { headers: { 'retry-after': String(RETRY_SECONDS) } });
+  throw new ApiError('RATE_LIMITED', message, { retryAfterSeconds: RETRY_SECONDS });
 }
 
 /**

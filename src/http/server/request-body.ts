@@ -117,7 +117,7 @@ const NOTHING = Buffer.alloc(0);
 
 function noRoom(): ApiError {
   return new ApiError('SERVICE_UNAVAILABLE', 'The service is receiving too many large requests. Try again.', {
-    headers: { 'retry-after': '1' },
+    retryAfterSeconds: 1,
   });
 }
 

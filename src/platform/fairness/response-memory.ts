@@ -219,7 +219,7 @@ export class PendingResponses {
     return new ApiError(
       'RATE_LIMITED',
       `Your account has ${this.#budget.usedBy(account)} bytes of unread responses, and the limit is ${shareBytes} bytes. Read the responses first.`,
-      { headers: { 'retry-after': '1' } },
+      { retryAfterSeconds: 1 },
     );
   }
 
@@ -231,9 +231,7 @@ export class PendingResponses {
       return new ApiError(
         'SERVICE_UNAVAILABLE',
         'The service has too many unread responses of all clients. Try again.',
-        {
-          headers: { 'retry-after': '1' },
-        },
+        { retryAfterSeconds: 1 },
       );
     this.add(account, bytes);
     return undefined;

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import {
   addressKey,
   clientAddress,
+  createNetworkMatcher,
   normaliseAddress,
-  trustedProxies,
 } from '../../../src/platform/ip-address.ts';
 
-const trust = trustedProxies(['10.0.0.0/8', '192.168.1.1', 'fd00::/8', '::1']);
+const trust = createNetworkMatcher(['10.0.0.0/8', '192.168.1.1', 'fd00::/8', '::1']);
 
 describe('clientAddress', () => {
   it.each([

@@ -6,7 +6,7 @@ import type { OperationRequest } from '../operation-request.ts';
 import type { RequestedDocument, RequestedDocuments } from '../operation-stages.ts';
 import type { OperationParams, PreparedDocument } from '../prepared-operation.ts';
 import { onlyLooksAtSchema } from '../prepared-operation.ts';
-import { type Catalog, isPublishableId, type KnownDocument } from './catalog.ts';
+import { type Catalog, isPublishableId, type KnownText } from './catalog.ts';
 import {
   type DocumentPolicy,
   documentNotFound,
@@ -48,7 +48,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
 
   function byId(named: NamedDocument) {
     const { id, policy } = named;
-    const accept = (known: KnownDocument | undefined): RequestedDocument | Promise<never> =>
+    const accept = (known: KnownText | undefined): RequestedDocument | Promise<never> =>
       known === undefined ? reject(named) : { document: known.prepared(), published: { by: 'id', key: id } };
     if (policy === 'off' || !isPublishableId(id)) return reject(named);
     const found = catalog.byId.get(id);

@@ -2,7 +2,7 @@ import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { type Caller, reportedClient } from '../../../auth/principal.ts';
 import { findLogLevel } from '../../../database/errors.ts';
 import type { Queryable } from '../../../database/statement.ts';
-import { withTimeout } from '../../../platform/deadline.ts';
+import { storePeriodically } from '../../../platform/async.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import { digestOf, type PreparedDocument } from '../prepared-operation.ts';
@@ -37,8 +37,6 @@ const FLUSH_MS = 10_000;
 const MAX_CLIENTS = 1_000;
 const MAX_TEXTS = 1_000;
 const MAX_TEXTS_OF_CLIENT = 200;
-/** A shutdown waits this long for the database. */
-const CLOSE_MS = 5_000;
 const MAX_NAMES = 100;
 /**
  * Longer query strings would fill the memory, so only their digest is retained. Cached documents have the same limit.
@@ -131,15 +129,6 @@ export function createUnpublishedUsage({
     }
   }
 
-  let running: Promise<void> | undefined;
-  function next(): Promise<void> {
-    running ??= flush().finally(() => {
-      running = undefined;
-    });
-    return running;
-  }
-  const timer = setInterval(next, FLUSH_MS).unref();
-
   return {
     note(caller, document) {
       const { client, kind } = reportedClient(caller);
@@ -148,9 +137,6 @@ export function createUnpublishedUsage({
       if (use !== undefined) use.count += 1;
       else add(client, kind, key, 1, document.names);
     },
-    async close() {
-      clearInterval(timer);
-      await withTimeout(CLOSE_MS, (running ?? Promise.resolve()).then(next));
-    },
+    close: storePeriodically(FLUSH_MS, flush),
   };
 }

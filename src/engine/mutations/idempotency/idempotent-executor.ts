@@ -91,7 +91,7 @@ export function createKeyOutcomes(metrics: Metrics) {
     },
     inProgress(): ApiError {
       counter.add('in_progress');
-      return new ApiError('IDEMPOTENCY_IN_PROGRESS', undefined, { headers: { 'retry-after': '1' } });
+      return new ApiError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterSeconds: 1 });
     },
   };
 }

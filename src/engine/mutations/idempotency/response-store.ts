@@ -356,7 +356,7 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
     new ApiError(
       'RATE_LIMITED',
       `The stored responses of your account have reached the limit of ${maxBytes} bytes. Wait until older ones expire, or send the mutation without an Idempotency-Key.`,
-      { headers: { 'retry-after': String(RETRY_AFTER_SECONDS) } },
+      { retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
 
   return {
