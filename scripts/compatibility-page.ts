@@ -13,7 +13,7 @@ import {
 const ROOT = join(import.meta.dirname, '..');
 const SUITE = join(ROOT, 'tests/compatibility');
 const RESULTS_FILE = join(SUITE, 'results.json');
-export const PAGE_FILE = join(ROOT, 'docs/compatibility.md');
+export const PAGE_FILE = join(ROOT, 'docs/reference/compatibility.md');
 
 /** The part of Vitest's JSON report that has the rows. */
 export interface CompatibilityReport {
@@ -35,8 +35,8 @@ OAuth library. You see what works, and which settings you need. For example, run
 npm run test:compatibility -- clients/graphql-request
 \`\`\`
 
-The tests use the software without the [client package](../packages/client/README.md), which does most of the settings for
-you. All rows hold on the direct path and with [plugins of Yoga](plugins.md). \`npm run test:compatibility -- --write\` runs
+The tests use the software without the [client package](../../packages/client/README.md), which does most of the settings for
+you. All rows hold on the direct path and with [plugins of Yoga](../contributing/yoga-plugins.md). \`npm run test:compatibility -- --write\` runs
 the tests and writes this page.
 
 | verdict | meaning |
@@ -49,21 +49,21 @@ the tests and writes this page.
 
 /** What a check shows, before the table of its group. */
 const EXPLANATIONS: Readonly<Record<GroupName, string>> = {
-  clients: `Queries return data and the code of an error. A mutation with an [\`Idempotency-Key\`](idempotency.md) is executed
+  clients: `Queries return data and the code of an error. A mutation with an [\`Idempotency-Key\`](../guides/idempotency.md) is executed
 once, although two responses are lost. A subscription gets each event once and in order, while instances are killed and
 stopped, and other instances create posts.`,
   proxies: `Requests get the responses of the service, with validators, replays and errors, and no account gets the
 response of another. Streams deliver each event immediately, close with their client, and resume on an instance that is
 ready. A page of the same origin signs in and writes; a page of another origin gets FORBIDDEN.`,
-  oauth: `The clients use the [OAuth server](oauth.md) of the service. A user signs in with PKCE, and the access token calls
+  oauth: `The clients use the [OAuth server](../guides/oauth.md) of the service. A user signs in with PKCE, and the access token calls
 the API. A refresh replaces both tokens. A service acts for its owner with client credentials. A revoked sign-in is rejected.`,
-  issuers: `The service accepts the [JWTs](authentication.md#key-sets) of an issuer for accounts of the service, and
+  issuers: `The service accepts the [JWTs](../guides/authentication.md#key-sets) of an issuer for accounts of the service, and
 rejects the issuer's tokens for another audience.`,
 };
 
 const SEE_ALSO = `## Plugins of Yoga
 
-[Plugins](plugins.md#tested-plugins) lists the published plugins of Yoga and Envelop that tests run, with what each does for
+[Plugins](../contributing/yoga-plugins.md#tested-plugins) lists the published plugins of Yoga and Envelop that tests run, with what each does for
 queries, mutations and subscriptions.
 `;
 
@@ -105,7 +105,7 @@ function printGroup(name: GroupName, rows: readonly Row[]): string {
   ].join('\n');
 }
 
-/** The content of `docs/compatibility.md`. */
+/** The content of `docs/reference/compatibility.md`. */
 export function printCompatibilityPage({ direct }: Results): string {
   const groups = (Object.keys(GROUPS) as GroupName[]).map((name) =>
     printGroup(

@@ -14,11 +14,11 @@ import { type ExampleService, runExamples } from './api-docs/examples.ts';
 import { printEventTables } from './api-docs/log-events.ts';
 import { apiReference } from './api-docs/reference.ts';
 
-export const API_FILE = new URL('../docs/api.md', import.meta.url);
-export const LOGGING_FILE = new URL('../docs/logging.md', import.meta.url);
+export const API_FILE = new URL('../docs/reference/api.md', import.meta.url);
+export const LOGGING_FILE = new URL('../docs/operate/logging.md', import.meta.url);
 const INTRO = new URL('api-docs/intro.md', import.meta.url);
 
-/** The content of `docs/api.md`. Needs a migrated database that is empty. */
+/** The content of `docs/reference/api.md`. Needs a migrated database that is empty. */
 export async function printedReference(database: Database, fetch: ExampleService['fetch']): Promise<string> {
   const { key, instants } = await addExampleData(database);
   const examples = await runExamples({ fetch, key }, instants);
@@ -27,7 +27,7 @@ export async function printedReference(database: Database, fetch: ExampleService
 
 async function main(): Promise<void> {
   readArguments(
-    'npm run docs:api\n\nWrites docs/api.md, with the responses to its examples, and the events of docs/logging.md.\n',
+    'npm run docs:api\n\nWrites docs/reference/api.md, with the responses to its examples, and the events of docs/operate/logging.md.\n',
     {},
   );
   writeFileSync(LOGGING_FILE, printEventTables(readFileSync(LOGGING_FILE, 'utf8')));

@@ -25,7 +25,7 @@ const SURFACE_FILE = at('scripts/released/surface.json');
 const CHANGE_LOG = at('CHANGELOG.md');
 const CHANGE_LOG_HEAD = `# Changes
 
-Changes of each release that clients and operators see. [Versioning](docs/versioning.md) says what may change in which release.
+Changes of each release that clients and operators see. [Versioning](docs/reference/versioning.md) says what may change in which release.
 `;
 /** The other files that contain the version, with a pattern that finds it. */
 const VERSIONED: readonly (readonly [string, RegExp])[] = [
@@ -67,7 +67,7 @@ function uncounted(before: string, after: string, today: string): string[] {
 /** Formats the section of the first release, which has no earlier release to compare with. */
 function firstRelease(now: Date): Made {
   const { version } = JSON.parse(read(at('package.json'))) as { version: string };
-  const section = `## ${version}, ${now.toISOString().slice(0, 10)}\n\nThe first release. What it promises is in [the contract](docs/contract.md).`;
+  const section = `## ${version}, ${now.toISOString().slice(0, 10)}\n\nThe first release. What it promises is in [the contract](docs/reference/guarantees.md).`;
   return { version, section };
 }
 

@@ -14,7 +14,7 @@ const HELP = `npm run test:compatibility [-- [--write] FILE …]
 
 Installs the packages of ${PACKAGE} where they are missing, generates code and checks types, then runs the tests. What is
 given goes to Vitest. With --write, the results replace those of the same files and host in ${PACKAGE}/results.json, and
-docs/compatibility.md is written. TEST_HOST=yoga runs the service on the Yoga host.
+docs/reference/compatibility.md is written. TEST_HOST=yoga runs the service on the Yoga host.
 `;
 
 if (process.argv.includes('--help')) {

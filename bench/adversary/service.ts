@@ -12,7 +12,7 @@ import type { Scene } from './trial.ts';
 /** Half of a container of 1 GiB is for the old generation (V8's Heap::HeapSizeFromPhysicalMemory). */
 const HEAP_MEGABYTES = 512;
 const NODE_ARGS = ['--expose-gc', `--max-old-space-size=${HEAP_MEGABYTES}`];
-/** As the image and the unit set it (docs/operations.md). */
+/** As the image and the unit set it (docs/operate/operations.md). */
 export const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '1048576' };
 const SETTINGS = {
   ...ALLOCATOR,

@@ -6,7 +6,7 @@ const client = new URL('../../packages/client/src/index.ts', import.meta.url).pa
 /** The service serves the built page under `/example/`; Vite's own server has it at `/`. */
 export default defineConfig(({ command }) => ({
   base: command === 'build' ? '/example/' : '/',
-  // The names that the session cookie needs: see docs/web-page.md.
+  // The names that the session cookie needs: see docs/get-started/tutorial-web-page.md.
   server: { host: 'localhost', port: 5173, strictPort: true, fs: { allow: ['../..'] } },
   resolve: { alias: { 'content-graph-client': client } },
   // The policy of the service allows files of its own origin only, and no inline code.

@@ -31,7 +31,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
     'The client got only its request id. `err` has the error with its stack. Report it.',
   'plugins.mutation_failed': 'A bug of a plugin of the service, in `err`. The response is unchanged.',
   'plugins.stream_failed':
-    'A bug of a [Yoga plugin](plugins.md), in `err`. The client reconnects and resumes.',
+    'A bug of a [Yoga plugin](../contributing/yoga-plugins.md), in `err`. The client reconnects and resumes.',
   'auth.login': 'See [Logins and credentials](#logins-and-credentials).',
   'auth.password_changed':
     'The user of the account changed it, with `changePassword` or a link. See [Logins and credentials](#logins-and-credentials).',
@@ -122,7 +122,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'usage.client_store_failed': '`admin top` lacks the last seconds of this instance. `err` has the error.',
   'usage.document_store_failed': 'The time is late. Nothing else is affected. `err` has the error.',
   'documents.refresh_failed':
-    '[Trusted documents](trusted-documents.md) that an operator has retired may still be executed. Check the database. `err` has the error.',
+    '[Trusted documents](../guides/trusted-documents.md) that an operator has retired may still be executed. Check the database. `err` has the error.',
   'documents.recovered': 'The end of `documents.refresh_failed`.',
   'idempotency.lock_not_held':
     'A duplicate at another instance may run first. Only one of them commits. `err` has the error.',
@@ -177,7 +177,7 @@ function formatTables(): string {
   return tables.join('\n');
 }
 
-/** Replaces the tables of events in docs/logging.md by those of the code. */
+/** Replaces the tables of events in docs/operate/logging.md by those of the code. */
 export function printEventTables(page: string): string {
   const [before = '', rest = ''] = page.split(BEGIN);
   const after = rest.split(END)[1] ?? '';

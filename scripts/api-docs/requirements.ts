@@ -48,7 +48,7 @@ export function scopeOf(field: Field): string | undefined {
   const { session, scopeForOwn, scopeForOthers } = permissionsOf(field);
   const needs = [
     ...scopesForAll(field).map((scope) => `\`${scope}\``),
-    ...(session === true ? ['a [session](authentication.md#session)'] : []),
+    ...(session === true ? ['a [session](../guides/authentication.md#session)'] : []),
     ...(scopeForOwn === undefined ? [] : [`\`${scopeForOwn}\` for your own account`]),
     ...(scopeForOthers === undefined ? [] : [`\`${scopeForOthers}\` for other accounts`]),
   ];

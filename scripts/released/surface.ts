@@ -17,7 +17,7 @@ export const SURFACE = z.object({
 });
 export type Surface = z.infer<typeof SURFACE>;
 
-const METRICS_PAGE = new URL('../../docs/metrics.md', import.meta.url);
+const METRICS_PAGE = new URL('../../docs/operate/metrics.md', import.meta.url);
 
 /** The metrics of the page, which a test compares with those of the service: each with its type and its labels. */
 const metrics = (): string[] =>

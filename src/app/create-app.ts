@@ -104,16 +104,16 @@ export interface AppOptions {
   /** Subscribers share identical work by default. False is for comparison. */
   readonly shareEvents?: boolean;
   readonly tracing?: Tracing | undefined;
-  /** These plugins run in addition to the service's plugins (docs/plugins.md). */
+  /** These plugins run in addition to the service's plugins (docs/contributing/yoga-plugins.md). */
   readonly plugins?: readonly ServicePlugin[];
-  /** A plugin in this list makes Yoga handle all requests (docs/plugins.md). */
+  /** A plugin in this list makes Yoga handle all requests (docs/contributing/yoga-plugins.md). */
   readonly yogaPlugins?: readonly YogaPlugin[];
   /** A caller may pass another schema for experiments. */
   readonly schema?: GraphQLSchema;
 }
 
 export interface App extends RequestHandler {
-  /** Another GraphQL host needs these options of the service's plugins (docs/plugins.md). */
+  /** Another GraphQL host needs these options of the service's plugins (docs/contributing/yoga-plugins.md). */
   readonly host: HttpParts &
     Pick<Engine, 'limits' | 'idempotency' | 'eventIds'> & { readonly schema: GraphQLSchema };
   readonly pending: PendingResponses;

@@ -62,7 +62,7 @@ export interface HttpOptions extends Services, Accounts {
   readonly featureRoutes: readonly Route[];
 }
 
-/** Another host needs these parts for its list of plugins (docs/plugins.md). */
+/** Another host needs these parts for its list of plugins (docs/contributing/yoga-plugins.md). */
 export interface HttpParts {
   readonly engine: UseEngineOptions;
   readonly authentication: AuthenticationOptions;

@@ -76,7 +76,7 @@ interface Deletion {
 
 /**
  * Every table whose rows retain an account (`onDelete: Restrict` on User) needs a step, in this order
- * (docs/adding-a-type.md).
+ * (docs/contributing/recipes/type.md).
  */
 export const DELETIONS: readonly Deletion[] = [
   {

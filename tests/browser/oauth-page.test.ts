@@ -18,7 +18,7 @@ const CLIENT_PATH = '/client/';
 const USER = ['--name', 'Grace', '--email', 'grace.hopper@example.com'] as const;
 const PASSWORD = 'a password of the page';
 
-/** The files of docs/oauth-in-a-page.md on an origin of their own, which fills in what its readers fill in. */
+/** The files of docs/guides/oauth-single-page-app.md on an origin of their own, which fills in what its readers fill in. */
 async function servePage(filled: () => readonly [issuer: string, clientId: string]): Promise<string> {
   const server = createServer(async (request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;

@@ -38,7 +38,7 @@ const publish = (page: Page) =>
     .evaluate((button: HTMLButtonElement) => button.form?.requestSubmit());
 const signOut = (page: Page) => page.getByRole('button', { name: 'Sign out' }).click();
 
-describe('docs/web-page.md', () => {
+describe('docs/get-started/tutorial-web-page.md', () => {
   let web: WebPage;
   beforeAll(() => {
     web = createWebPage();

@@ -7,9 +7,7 @@ import { blocksOf, pathOf } from '../support/docs/markdown.ts';
 import { ROOT, runShell } from '../support/processes/process.ts';
 
 /** The page from an empty folder has a separate test. */
-const pages = ['docs/clients.md', ...globSync('docs/clients/*.md', { cwd: ROOT })].filter(
-  (page) => !page.endsWith('tanstack.md'),
-);
+const pages = globSync('docs/clients/*.md', { cwd: ROOT }).filter((page) => !page.endsWith('tanstack.md'));
 const read = (page: string) => blocksOf(readFileSync(join(ROOT, page), 'utf8'));
 
 /** The first block of a page in a language. */
@@ -31,8 +29,8 @@ it('the examples of docs/clients/ compile in a new project that has nothing but 
     expect(code, `${line}\n${stdout}${stderr}`).toBe(0);
   };
   await symlink(join(ROOT, 'examples/clients/node_modules'), join(folder, 'node_modules'));
-  await run(findText('docs/clients.md', 'sh', 'Into a project'));
-  const settings = JSON.parse(findText('docs/clients.md', 'json', 'Into a project'));
+  await run(findText('docs/clients/README.md', 'sh', 'Into a project'));
+  const settings = JSON.parse(findText('docs/clients/README.md', 'json', 'Into a project'));
   Object.assign(settings.compilerOptions, JSON.parse(`{${findText('docs/clients/gql-tada.md', 'json')}}`));
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
   for (const block of pages.flatMap(read)) {

@@ -19,7 +19,7 @@ const PACKAGE = join(ROOT, 'examples/ssr');
 const PASSWORD = 'a long password of the visitor';
 export const EMAIL = 'ada@example.com';
 
-const blocks = blocksOf(readFileSync(join(ROOT, 'docs/server-side-rendering.md'), 'utf8'));
+const blocks = blocksOf(readFileSync(join(ROOT, 'docs/guides/server-side-rendering.md'), 'utf8'));
 
 /** The only block of the page that is in the language and matches. */
 function findBlock(language: string, pattern: RegExp): string {

@@ -29,7 +29,7 @@ export interface ClientById {
 
 export interface Toolchain {
   readonly name: string;
-  /** Its section of docs/trusted-documents.md. */
+  /** Its section of docs/guides/trusted-documents.md. */
   readonly section: string;
   connect(service: LiveService): ClientById;
 }

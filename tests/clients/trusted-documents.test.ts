@@ -11,7 +11,7 @@ import { countAnswers } from './answers.ts';
 import { type LiveService, startService } from './live-service.ts';
 import { type ClientById, TOOLCHAINS, type Toolchain } from './toolchains.ts';
 
-const blocks = blocksOf(readFileSync(join(ROOT, 'docs/trusted-documents.md'), 'utf8'));
+const blocks = blocksOf(readFileSync(join(ROOT, 'docs/guides/trusted-documents.md'), 'utf8'));
 /** The client sends a document of graphql-codegen if its id is unknown. */
 const UNKNOWN =
   /PersistedQueryNotFound|Document "[^"]*" is not published|Only published documents are allowed/;

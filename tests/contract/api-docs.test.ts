@@ -11,14 +11,14 @@ import { apiReference } from '../../scripts/api-docs/reference.ts';
 import { API_FILE, printedReference } from '../../scripts/print-docs.ts';
 import { useApp } from '../support/app.ts';
 
-describe('docs/api.md', () => {
+describe('docs/reference/api.md', () => {
   const service = useApp();
 
   it('is what the schema says and the service responds', async () => {
     const { database, fetch } = service;
     expect(
       readFileSync(API_FILE, 'utf8'),
-      'docs/api.md is generated: run "npm run docs:api" and look at the difference',
+      'docs/reference/api.md is generated: run "npm run docs:api" and look at the difference',
     ).toBe(await printedReference(database, fetch));
   });
 });

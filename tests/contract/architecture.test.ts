@@ -65,9 +65,9 @@ const files = globSync('**/*', { cwd: SRC, withFileTypes: true })
   .filter((path) => !path.startsWith('generated/'))
   .map(readSource);
 
-/** The table "Allowed imports" of docs/architecture.md. */
+/** The table "Allowed imports" of docs/contributing/architecture.md. */
 function readTable(): Map<string, { readonly allowed: readonly string[]; readonly lines: number }> {
-  const [, section = ''] = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').split(
+  const [, section = ''] = readFileSync(join(ROOT, 'docs/contributing/architecture.md'), 'utf8').split(
     '## Allowed imports',
   );
   const names = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
@@ -116,12 +116,12 @@ describe('the table of allowed imports', () => {
   it('has a row for every file in src, and none for nothing', () => {
     expect(
       files.filter(({ path }) => moduleOf(path) === undefined).map(({ path }) => path),
-      'Move these files into a folder of the table "Allowed imports" in docs/architecture.md, or add a row',
+      'Move these files into a folder of the table "Allowed imports" in docs/contributing/architecture.md, or add a row',
     ).toEqual([]);
     const used = new Set(files.map(({ path }) => moduleOf(path)));
     expect(
       modulesByLength.filter((module) => module !== 'generated' && !used.has(module)),
-      'No file belongs to these rows of the table "Allowed imports" in docs/architecture.md: remove the rows',
+      'No file belongs to these rows of the table "Allowed imports" in docs/contributing/architecture.md: remove the rows',
     ).toEqual([]);
   });
 
@@ -132,7 +132,7 @@ describe('the table of allowed imports', () => {
     };
     expect(
       modulesByLength.filter((module) => reach(module, new Set()).has(module)),
-      'These modules may import each other by the table in docs/architecture.md: remove one of the two directions',
+      'These modules may import each other by the table in docs/contributing/architecture.md: remove one of the two directions',
     ).toEqual([]);
   });
 });
@@ -145,7 +145,7 @@ it.each([...rows].filter(([module]) => module !== 'generated'))(
       .reduce((sum, { text }) => sum + countLines(text, '.ts'), 0);
     expect(
       code,
-      `${module} has ${code} lines of code. Make it smaller, or raise its budget in the table of docs/architecture.md`,
+      `${module} has ${code} lines of code. Make it smaller, or raise its budget in the table of docs/contributing/architecture.md`,
     ).toBeLessThanOrEqual(lines);
   },
 );
@@ -222,7 +222,7 @@ describe('a file in src', () => {
     };
     expect(
       offenders(forbidden),
-      'The table "Allowed imports" in docs/architecture.md does not allow these imports. Import from a module that the row allows, or move the code',
+      'The table "Allowed imports" in docs/contributing/architecture.md does not allow these imports. Import from a module that the row allows, or move the code',
     ).toEqual([]);
   });
 
@@ -308,7 +308,7 @@ describe('a file in src', () => {
       ({ path, text }) => path !== 'platform/config/config.ts' && ENVIRONMENT.test(text),
     );
     const remedy =
-      'Take the value from Config: docs/contributing/setting.md has the steps for one that is not there.';
+      'Take the value from Config: docs/contributing/recipes/setting.md has the steps for one that is not there.';
     expect(readers, remedy).toEqual([]);
   });
 });

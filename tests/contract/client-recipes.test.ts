@@ -18,9 +18,9 @@ const PAGES = [
   ['docs/clients/relay.md', 6],
   ['docs/clients/tanstack.md', 3],
   ['docs/clients/urql.md', 3],
-  ['docs/trusted-documents.md', 6],
-  ['docs/oauth-in-a-page.md', 3],
-  ['docs/server-side-rendering.md', 3],
+  ['docs/guides/trusted-documents.md', 6],
+  ['docs/guides/oauth-single-page-app.md', 3],
+  ['docs/guides/server-side-rendering.md', 3],
 ] as const;
 
 describe.each(PAGES)('%s', (page, files) => {
@@ -45,7 +45,7 @@ const SECURE_CONTEXT_ONLY =
 
 /** Files that may use such an API. */
 const EXCEPTIONS = new Map([
-  ['examples/clients/documents/apollo-link.ts', 'docs/trusted-documents.md names the other way'],
+  ['examples/clients/documents/apollo-link.ts', 'docs/guides/trusted-documents.md names the other way'],
   ['examples/clients/oauth-page/oauth.ts', 'a redirect URI is https or on localhost'],
 ]);
 
@@ -54,7 +54,10 @@ it('code for browsers needs no secure context', () => {
     cwd: ROOT,
     exclude: ['**/node_modules/**', '**/{build,dist}/**', '**/generated/**', '**/__generated__/**'],
   });
-  const pages = globSync(['README.md', 'docs/*.md', 'docs/clients/*.md'], { cwd: ROOT });
+  const pages = globSync(['README.md', 'docs/**/*.md'], {
+    cwd: ROOT,
+    exclude: ['docs/{contributing,decisions}/**', '**/node_modules/**'],
+  });
   const shown = pages.flatMap((page) =>
     blocksOf(readFileSync(join(ROOT, page), 'utf8'))
       .filter((block) => !EXCEPTIONS.has(pathOf(block) ?? ''))

@@ -35,12 +35,12 @@ describe('every admin command', () => {
     const unknown = declared.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(lists));
     expect(
       unknown.map(({ name, path }) => `${path}: ${name}`),
-      'Operators cannot call these commands. Add each to COMMANDS in src/admin/program.ts, or to `commands` in the feature.ts of its feature (docs/contributing/command.md)',
+      'Operators cannot call these commands. Add each to COMMANDS in src/admin/program.ts, or to `commands` in the feature.ts of its feature (docs/contributing/recipes/command.md)',
     ).toEqual([]);
   });
 
-  it('is in section 8 of docs/contract.md', () => {
-    const [, section = ''] = read('docs/contract.md').split(/^## 8\. /m);
+  it('is in section 8 of docs/reference/guarantees.md', () => {
+    const [, section = ''] = read('docs/reference/guarantees.md').split(/^## 8\. /m);
     const words = findWords(program);
     expect(words.length).toBeGreaterThan(30);
     expect(

@@ -14,7 +14,7 @@ const TO_UPDATE =
 
 const results = readCompatibilityResults();
 
-describe('docs/compatibility.md', () => {
+describe('docs/reference/compatibility.md', () => {
   it('is what the results say', () => {
     expect(readFileSync(PAGE_FILE, 'utf8'), TO_UPDATE).toBe(printCompatibilityPage(results));
   });

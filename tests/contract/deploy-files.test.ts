@@ -108,7 +108,10 @@ describe('compose.yaml', () => {
 });
 
 describe('the nginx configurations of deploy/ and docs/', () => {
-  const files = globSync(['deploy/**/*.{conf,yaml}', 'docs/**/*.md'], { cwd: ROOT });
+  const files = globSync(['deploy/**/*.{conf,yaml}', 'docs/**/*.md'], {
+    cwd: ROOT,
+    exclude: ['**/node_modules/**'],
+  });
   const upstreams = files.flatMap((file) =>
     [...read(file).matchAll(/^ *upstream \w+ \{\n([\s\S]*?)^ *\}/gm)].map(([, body = '']) => ({
       file,

@@ -12,10 +12,10 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const rowsOf = (page: string) => page.split('\n').filter((line) => line.startsWith('| '));
 const headingsOf = (page: string) => [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
 
-const errors = read('docs/errors.md');
-const limits = read('docs/limits.md');
+const errors = read('docs/reference/errors.md');
+const limits = read('docs/reference/limits.md');
 
-describe('docs/errors.md', () => {
+describe('docs/reference/errors.md', () => {
   const codes = Object.entries(ERRORS);
 
   it.each(codes)('has a section with an example of %s, and its status in the table', (code, { status }) => {
@@ -45,7 +45,7 @@ describe('docs/errors.md', () => {
   });
 });
 
-describe('docs/limits.md', () => {
+describe('docs/reference/limits.md', () => {
   const IS_LIMIT = /^(MAX_|RATE_LIMIT_|AUTH_FAILURE_|ACCOUNT_RATE_LIMIT_)|_(TIMEOUT_MS|RETENTION_HOURS)$/;
   const defaults = [...read('.env.example').matchAll(/^([A-Z_]+)=(\d+)$/gm)]
     .map(([, name = '', value]) => ({ name, value: Number(value).toLocaleString('en') }))
@@ -62,18 +62,21 @@ describe('docs/limits.md', () => {
     const row = rowsOf(limits).find((line) => line.split(' | ')[2]?.includes(`\`${name}\``)) ?? '';
     expect(
       row.split(' | ')[1]?.replace(/ \(.*/, ''),
-      `a table of docs/limits.md must have the row: | what is limited | ${value} | \`${name}\` | what comes above it |`,
+      `a table of docs/reference/limits.md must have the row: | what is limited | ${value} | \`${name}\` | what comes above it |`,
     ).toBe(value);
   });
 
   it('names no setting that does not exist', () => {
     const named = [...limits.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map(([, name = '']) => name);
     const unknown = named.filter((name) => !(name in ERRORS || SETTING_NAMES.includes(name)));
-    expect(unknown, `docs/limits.md names ${unknown}, which is no setting and no error code`).toEqual([]);
+    expect(
+      unknown,
+      `docs/reference/limits.md names ${unknown}, which is no setting and no error code`,
+    ).toEqual([]);
   });
 });
 
-describe('docs/contract.md', () => {
+describe('docs/reference/guarantees.md', () => {
   const { account, profile, post, comment } = CONTENT_LIMITS;
   const lengthOf = ({ min, max }: TextRule) => `${min} to ${max.toLocaleString('en')}`;
   /** The beginnings of rows of the table in section 1, and what they say. */
@@ -90,12 +93,12 @@ describe('docs/contract.md', () => {
   ] as const;
 
   it.each(STATED)('says of %s: %s', (what, stated) => {
-    const row = read('docs/contract.md')
+    const row = read('docs/reference/guarantees.md')
       .split('\n')
       .find((line) => line.startsWith(`  | ${what} |`));
     expect(
       row,
-      `src/schema/content-limits.ts has another number than the row "${what}" in section 1 of docs/contract.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
+      `src/schema/content-limits.ts has another number than the row "${what}" in section 1 of docs/reference/guarantees.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
     ).toMatch(new RegExp(`[| ]${stated}\\b`));
   });
 });

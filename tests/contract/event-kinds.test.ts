@@ -23,7 +23,7 @@ describe('every kind of events', () => {
     const unused = Object.keys(exported).filter((name) => !statements.includes(`${name}.append`));
     expect(
       unused,
-      'Clients may ask for these kinds, but no statement appends such an event. Call `append` of the kind in the statement that makes the change (docs/contributing/event-kind.md)',
+      'Clients may ask for these kinds, but no statement appends such an event. Call `append` of the kind in the statement that makes the change (docs/contributing/recipes/event-kind.md)',
     ).toEqual([]);
   });
 });

@@ -20,6 +20,6 @@ it('every job runs: createJobs or a feature lists each', () => {
   const idle = jobs.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(lists));
   expect(
     idle.map(({ name, path }) => `src/${path}: ${name}`),
-    'No instance runs these jobs. Add each to createJobs in src/app/create-app.ts, or to `jobs` in the feature.ts of its feature (docs/contributing/job.md)',
+    'No instance runs these jobs. Add each to createJobs in src/app/create-app.ts, or to `jobs` in the feature.ts of its feature (docs/contributing/recipes/job.md)',
   ).toEqual([]);
 });

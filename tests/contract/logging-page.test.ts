@@ -12,9 +12,9 @@ const code = globSync('src/**/*.ts', { cwd: ROOT, exclude: ['src/generated/**', 
   .map(read)
   .join('\n');
 
-describe('docs/logging.md', () => {
+describe('docs/operate/logging.md', () => {
   it('has the events of the code, and no other', () => {
-    const page = read('docs/logging.md');
+    const page = read('docs/operate/logging.md');
     expect(page, 'the tables are generated: run "npm run docs:api"').toBe(printEventTables(page));
   });
 
@@ -30,15 +30,5 @@ describe('docs/logging.md', () => {
 
   it.each(Object.entries(LOG_EVENTS))('has a constant message of %s, in sentence case', (_event, entry) => {
     expect(entry.message).toMatch(/^[A-Z].*[^.]$/);
-  });
-});
-
-describe('docs/dependencies.md', () => {
-  it('has a line for each dependency, and for no other', () => {
-    const { dependencies, devDependencies } = JSON.parse(read('package.json'));
-    const listed = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` \| .{5,}$/gm)].map(
-      ([, name]) => name,
-    );
-    expect(listed).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)]);
   });
 });

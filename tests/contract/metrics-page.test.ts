@@ -46,7 +46,7 @@ function namesIn(expr: string): string[] {
     .filter((name) => !WORDS.has(name));
 }
 
-describe('docs/metrics.md, dashboard and alerts', () => {
+describe('docs/operate/metrics.md, dashboard and alerts', () => {
   const app = useApp({ settings: { REDIS_URL: 'redis://127.0.0.1:1' } });
   /** The values of each label of each sample. */
   const samples = new Map<string, Map<string, Set<string>>>();
@@ -87,7 +87,7 @@ describe('docs/metrics.md, dashboard and alerts', () => {
   });
 
   it('the page has every metric with its help, and no other', () => {
-    const rows = [...read('docs/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| [^|]*\| (.*) \|$/gm)];
+    const rows = [...read('docs/operate/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| [^|]*\| (.*) \|$/gm)];
     const listed = new Map(rows.map(([, name = '', type = '', help = '']) => [name, { type, help }]));
     const own = [...described].filter(([name]) => !/^(?:process|nodejs)_/.test(name));
     expect(own.length).toBeGreaterThan(40);

@@ -6,7 +6,7 @@ const FOLDER = join(import.meta.dirname, '../../prisma/migrations');
 /** The first has no version before it. */
 const [, ...migrations] = globSync('*/migration.sql', { cwd: FOLDER }).sort();
 
-/** Those that contract what no version in use needs any more (docs/operations.md), with the reason. */
+/** Those that contract what no version in use needs any more (docs/operate/operations.md), with the reason. */
 const CONTRACTIONS: Readonly<Record<string, string>> = {
   '20261126002000_changes': 'no version that was released writes or reads the events of posts alone',
   '20261126001000_comments_old_index': 'an index on comments that begins like it has its place',

@@ -5,15 +5,17 @@ import { SETTING_NAMES } from '../../src/platform/config/setting-table.ts';
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
 
-describe('docs/operations.md', () => {
-  const page = read('docs/operations.md');
+describe('docs/operate/operations.md', () => {
+  const page = read('docs/operate/operations.md');
 
-  it('names every setting that docs/limits.md does not have', () => {
-    const limits = read('docs/limits.md');
+  it('names every setting that docs/reference/limits.md does not have', () => {
+    const limits = read('docs/reference/limits.md');
     const missing = SETTING_NAMES.filter(
       (name) => !page.includes(`\`${name}`) && !limits.includes(`\`${name}`),
     );
-    expect(missing, `add ${missing} to a row of the table "Settings" in docs/operations.md`).toEqual([]);
+    expect(missing, `add ${missing} to a row of the table "Settings" in docs/operate/operations.md`).toEqual(
+      [],
+    );
   });
 
   it('has a section for each alert, which the alert links to', () => {
@@ -25,6 +27,6 @@ describe('docs/operations.md', () => {
     ).toEqual([]);
     expect([...page.matchAll(/^### (\w+)$/gm)].map(([, name]) => name)).toEqual(alerts);
     for (const name of alerts)
-      expect(read('deploy/alerts.yml')).toContain(`docs/operations.md#${name.toLowerCase()}`);
+      expect(read('deploy/alerts.yml')).toContain(`docs/operate/operations.md#${name.toLowerCase()}`);
   });
 });

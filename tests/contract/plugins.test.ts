@@ -17,6 +17,6 @@ it('every plugin of the service is in a list of plugins', () => {
   const idle = plugins.filter(({ name }) => !lists.includes(`${name}(`));
   expect(
     idle.map(({ name, path }) => `src/${path}: ${name}`),
-    'No request passes these plugins. Call each in operationPlugins of src/app/create-app.ts if its stages are those of operations (docs/contributing/rule.md), and in pluginsOf of src/http/create-http.ts otherwise',
+    'No request passes these plugins. Call each in operationPlugins of src/app/create-app.ts if its stages are those of operations (docs/contributing/recipes/rule.md), and in pluginsOf of src/http/create-http.ts otherwise',
   ).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { findFiles, findGateFiles } from '../stages.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const contract = readFileSync(join(ROOT, 'docs/contract.md'), 'utf8');
+const contract = readFileSync(join(ROOT, 'docs/reference/guarantees.md'), 'utf8');
 
 /** Quotes of the contract, each with the files that test it, the most direct one first. */
 const promises: Readonly<Record<string, readonly string[]>> = JSON.parse(
@@ -23,12 +23,12 @@ function listBlocks(): string[] {
     .filter((block) => block !== '' && !/^\| (?:text|code|command|member|limit|name) \|/.test(block));
 }
 
-describe('the promises of docs/contract.md', () => {
+describe('the promises of docs/reference/guarantees.md', () => {
   it('are quoted as the page has them', () => {
     const page = foldSpace(contract);
     expect(
       Object.keys(promises).filter((quote) => !page.includes(quote)),
-      'docs/contract.md no longer has these words. Quote its new words in tests/contract/promises.json, or remove the promise there',
+      'docs/reference/guarantees.md no longer has these words. Quote its new words in tests/contract/promises.json, or remove the promise there',
     ).toEqual([]);
   });
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { REQUEST_FIELDS } from '../../src/platform/request-fields.ts';
 
-const SECURITY = readFileSync(join(import.meta.dirname, '../../docs/security.md'), 'utf8');
+const SECURITY = readFileSync(join(import.meta.dirname, '../../docs/operate/security.md'), 'utf8');
 
-it('docs/security.md lists each request field that the service reads, and its meaning', () => {
+it('docs/operate/security.md lists each request field that the service reads, and its meaning', () => {
   const [, section = ''] = SECURITY.split('### Request fields');
   const listed = [
     ...(section.split('###')[0] ?? '').matchAll(/^\| `([\w-]+)` \| (\w+) \| ([^|]+) \|$/gm),

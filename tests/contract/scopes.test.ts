@@ -8,7 +8,7 @@ import { nodeTypes } from '../../src/engine/queries/node-type.ts';
 import { buildSchema } from '../../src/schema/schema.ts';
 
 const schema = buildSchema();
-const CONTRACT = readFileSync(join(import.meta.dirname, '../../docs/contract.md'), 'utf8');
+const CONTRACT = readFileSync(join(import.meta.dirname, '../../docs/reference/guarantees.md'), 'utf8');
 
 /** The scopes that a type or a field asks for. */
 function askedFor(): ReadonlySet<string> {
@@ -41,9 +41,11 @@ describe('The scopes of src/auth/scopes.ts', () => {
     expect(more, 'take `anonymousRead` from it in src/auth/scopes.ts').toEqual([]);
   });
 
-  it('are those that section 3 of docs/contract.md lists', () => {
+  it('are those that section 3 of docs/reference/guarantees.md lists', () => {
     const [, listed = ''] = /^Scopes: (.*?)\. Roles:/ms.exec(CONTRACT) ?? [];
     const names = [...listed.matchAll(/`([^`]+)`/g)].map(([, name]) => name).sort();
-    expect(names, 'add the scope to docs/contract.md, or remove it there').toEqual([...SCOPES].sort());
+    expect(names, 'add the scope to docs/reference/guarantees.md, or remove it there').toEqual(
+      [...SCOPES].sort(),
+    );
   });
 });

@@ -67,7 +67,7 @@ describe('deploy/kubernetes', () => {
     expect(files.map((file) => file.slice('/secrets/'.length)).sort()).toEqual(
       [...(SECRETS['content-graph'] ?? [])].sort(),
     );
-    const page = readFileSync(join(ROOT, 'docs/deployment.md'), 'utf8');
+    const page = readFileSync(join(ROOT, 'docs/operate/deployment.md'), 'utf8');
     for (const [name, keys] of Object.entries(SECRETS)) {
       const made = page
         .split('\n')

@@ -209,7 +209,7 @@ describe('a request has one id in the log of deploy/nginx and at the instance', 
   });
 });
 
-describe('the logs of the nginx of docs/web-page.md have no query', () => {
+describe('the logs of the nginx of docs/get-started/tutorial-web-page.md have no query', () => {
   it('if the service is away', async () => {
     const [port, api, folder] = [await freePort(), await freePort(), await temporaryFolder()];
     const nginx = await startNginx(nginxOf({ root: folder, port, api }), { folder, port });

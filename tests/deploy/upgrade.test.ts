@@ -44,7 +44,7 @@ describe('systemd calls the start of an instance a success', () => {
   });
 });
 
-const page = readFileSync(join(ROOT, 'docs/deployment.md'), 'utf8');
+const page = readFileSync(join(ROOT, 'docs/operate/deployment.md'), 'utf8');
 const steps = blocksOf(page).filter(({ text }) =>
   /systemctl restart|up --detach --no-deps|rollout status/.test(text),
 );
@@ -67,7 +67,7 @@ test "$(wc -l < ${calls})" -le ${succeed}
   return readFileSync(calls, 'utf8').trim().split('\n');
 }
 
-describe('an upgrade of docs/deployment.md', () => {
+describe('an upgrade of docs/operate/deployment.md', () => {
   it('is documented for systemd, back and forth, Compose and Kubernetes', () => {
     expect(steps.map(({ section }) => section)).toEqual(['Compose', 'systemd', 'systemd', 'Kubernetes']);
   });

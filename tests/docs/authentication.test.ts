@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/authentication.md');
+itRuns('docs/guides/authentication.md');

@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/caching.md');
+itRuns('docs/guides/caching.md');

@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/errors.md');
+itRuns('docs/reference/errors.md');

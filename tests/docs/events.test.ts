@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/events.md');
+itRuns('docs/guides/events.md');

@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/idempotency.md');
+itRuns('docs/guides/idempotency.md');

@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/limits.md');
+itRuns('docs/reference/limits.md');

@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/oauth.md');
+itRuns('docs/guides/oauth.md');

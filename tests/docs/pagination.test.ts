@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/pagination.md');
+itRuns('docs/guides/pagination.md');

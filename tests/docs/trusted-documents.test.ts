@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/trusted-documents.md');
+itRuns('docs/guides/trusted-documents.md');

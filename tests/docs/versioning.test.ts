@@ -1,3 +1,3 @@
 import { itRuns } from './support/page.ts';
 
-itRuns('docs/versioning.md');
+itRuns('docs/reference/versioning.md');

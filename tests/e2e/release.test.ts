@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const PARTS = [
   'scripts',
   'src',
-  'docs/metrics.md',
+  'docs/operate/metrics.md',
   'deploy/kubernetes',
   'prisma',
   'package.json',

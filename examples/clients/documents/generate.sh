@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the manifests of docs/trusted-documents.md, each with its own tool, from the same operations.
+# Makes the manifests of docs/guides/trusted-documents.md, each with its own tool, from the same operations.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p generated relay/__generated__

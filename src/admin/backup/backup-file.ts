@@ -29,7 +29,7 @@ const readError = (path: string, error: unknown): unknown =>
       )
     : error;
 
-/** docs/backup.md describes the format. Format 1, of version 1.0.0, is a tar archive. */
+/** docs/operate/backup.md describes the format. Format 1, of version 1.0.0, is a tar archive. */
 const FORMAT = 2;
 /** Files of DATA_DIR in a backup: the secret that replaces an unset SECRET_KEY, and the demo credentials. */
 export const SECRET_FILES = ['secret-key', 'demo.json'] as const;

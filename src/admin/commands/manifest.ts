@@ -28,7 +28,7 @@ function parseTexts(json: unknown): readonly ManifestEntry[] | undefined {
 }
 
 const FORMS =
-  'Specify an object from ids to query strings, a manifest of Apollo, or a .graphql file (docs/trusted-documents.md).';
+  'Specify an object from ids to query strings, a manifest of Apollo, or a .graphql file (docs/guides/trusted-documents.md).';
 
 function read(file: string): string {
   try {

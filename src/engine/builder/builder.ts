@@ -111,7 +111,7 @@ export function rejectUnknownPlugins(names: readonly string[]): void {
   const unknown = names.find((name) => !ON_EVERY_PATH.has(name));
   if (unknown === undefined) return;
   throw new OperatorError(
-    `The plugin "${unknown}" of Pothos may wrap resolvers, and most requests run none. Write a rule for fields as a plugin of the service with the stage "mutationField" or "admit" (docs/plugins.md). If the plugin wraps no resolver, add its name to ON_EVERY_PATH in src/engine/builder/builder.ts.`,
+    `The plugin "${unknown}" of Pothos may wrap resolvers, and most requests run none. Write a rule for fields as a plugin of the service with the stage "mutationField" or "admit" (docs/contributing/yoga-plugins.md). If the plugin wraps no resolver, add its name to ON_EVERY_PATH in src/engine/builder/builder.ts.`,
   );
 }
 

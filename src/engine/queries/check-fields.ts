@@ -14,7 +14,7 @@ import type { CallerSql, ValueMapping } from './sql-mappings.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
-const PAGE = 'See docs/computed-fields.md.';
+const PAGE = 'See docs/contributing/recipes/computed-field.md.';
 const EXAMPLE = `expression: ({ body }, { length }) => \`left(\${body}, \${length})\``;
 
 const objectTypes = (schema: GraphQLSchema): readonly GraphQLObjectType[] =>

@@ -18,9 +18,15 @@ const file = (path: string, about: string) => row(html`<code>${path}</code>`, ab
 
 const FILES = [
   file('README.md', 'The overview, a tour of five minutes, and a list of all guides.'),
-  file('docs/web-page.md', 'From an empty folder to a page with a live list in ten minutes.'),
-  file('docs/api.md', 'Every query, mutation, subscription and type, with arguments, scopes and costs.'),
-  file('docs/contract.md', 'What the service guarantees.'),
+  file(
+    'docs/get-started/tutorial-web-page.md',
+    'From an empty folder to a page with a live list in ten minutes.',
+  ),
+  file(
+    'docs/reference/api.md',
+    'Every query, mutation, subscription and type, with arguments, scopes and costs.',
+  ),
+  file('docs/reference/guarantees.md', 'What the service guarantees.'),
   file('schema.graphql', 'The schema, for tools.'),
   file('examples/', 'Examples for each client library.'),
 ];

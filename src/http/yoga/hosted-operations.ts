@@ -248,7 +248,7 @@ export function createHostedOperations({
     onSchemaChange({ schema: replacement }) {
       if (replacement !== schema)
         throw new OperatorError(
-          'A plugin of src/app/yoga-plugins.ts replaces the schema, which cannot work: operations are validated and planned for the schema of the service. useDeferStream is such a plugin; the service has no incremental delivery. See docs/plugins.md.',
+          'A plugin of src/app/yoga-plugins.ts replaces the schema, which cannot work: operations are validated and planned for the schema of the service. useDeferStream is such a plugin; the service has no incremental delivery. See docs/contributing/yoga-plugins.md.',
         );
     },
     onParse({ context, setParseFn }) {

@@ -8,7 +8,7 @@ import { hostedOf, type YogaServerContext } from './hosted-operations.ts';
 import { NOTHING_KNOWN, type Served, useEngine } from './use-engine.ts';
 
 /**
- * Plugins are made for Yoga or Envelop (docs/plugins.md). Envelop's types do not fit Yoga's type, which takes any
+ * Plugins are made for Yoga or Envelop (docs/contributing/yoga-plugins.md). Envelop's types do not fit Yoga's type, which takes any
  * object.
  */
 export type YogaPlugin = Plugin | object;

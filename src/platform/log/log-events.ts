@@ -9,7 +9,7 @@ const error = createEntry('error');
 
 /**
  * A code never changes. scripts/api-docs/log-events.ts has the meaning of each code and the advice. `npm run
- * docs:api` writes both into docs/logging.md.
+ * docs:api` writes both into docs/operate/logging.md.
  */
 export const LOG_EVENTS = {
   'service.starting': info('Starting'),

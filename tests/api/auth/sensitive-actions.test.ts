@@ -21,7 +21,7 @@ import { freshCookie, gqlAs, PASSWORD, person, visitor } from '../../support/cre
 import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const SECURITY = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+const SECURITY = readFileSync(join(ROOT, 'docs/operate/security.md'), 'utf8');
 const SCHEMA = readFileSync(join(ROOT, 'schema.graphql'), 'utf8');
 const NEW_PASSWORD = 'another long enough password';
 
@@ -37,7 +37,7 @@ interface SensitiveAction {
 
 const named = (cell = '') => /^`([\w/:-]+)`$/.exec(cell)?.[1];
 const [, section = ''] = SECURITY.split('### Sensitive actions');
-/** The table of docs/security.md. */
+/** The table of docs/operate/security.md. */
 const ACTIONS: readonly SensitiveAction[] = [...(section.split('###')[0] ?? '').matchAll(/^\| (.+) \|$/gm)]
   .slice(2)
   .map(([, row = '']) => {

@@ -13,7 +13,7 @@ import { person } from '../../support/credentials/session.ts';
 
 const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1' } });
 const { challenge } = PKCE();
-/** docs/oauth.md, limits. */
+/** docs/guides/oauth.md, limits. */
 const MAX_LEFT = 100;
 const MAX_PARAMETER = 2_048;
 

@@ -138,7 +138,7 @@ describe('in development', () => {
       expect({ link, status }).toEqual({ link, status: 200 });
     }
     const named = [...text.matchAll(/<li><div><code>([^<]*)/g)].map(([, file = '']) => file);
-    expect(named).toContain('docs/api.md');
+    expect(named).toContain('docs/reference/api.md');
     expect(named.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 

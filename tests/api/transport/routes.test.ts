@@ -30,7 +30,7 @@ const pathOf = ({ path }: Route) => path.replace(':uid', 'unknown').replace('/*'
 const isReported = ({ bucket, documentOnly }: Route) => bucket !== undefined && !documentOnly;
 const usualMethod = ({ methods }: Route) => (methods.includes('POST') ? 'POST' : 'GET');
 
-const contract = readFileSync(join(import.meta.dirname, '../../../docs/contract.md'), 'utf8');
+const contract = readFileSync(join(import.meta.dirname, '../../../docs/reference/guarantees.md'), 'utf8');
 /** The paths that the contract names between two pieces of its text. */
 function pathsIn(from: string, to: string): string[] {
   const start = contract.indexOf(from);
@@ -218,7 +218,7 @@ describe('the contract', () => {
     const named = pathsIn(from, to);
     expect(named.length).toBeGreaterThan(2);
     const [chosen, others] = [routesThat(are), routesThat((route) => !are(route))];
-    const toDo = (verb: string) => `docs/contract.md: ${verb} the list at "${from}"`;
+    const toDo = (verb: string) => `docs/reference/guarantees.md: ${verb} the list at "${from}"`;
     expect(
       chosen.filter((path) => !named.some((folder) => isBelow(path, folder))),
       toDo('add to'),
@@ -237,7 +237,7 @@ describe('the contract', () => {
     const named = pathsIn('A request to\n', 'takes one token');
     expect(
       named.toSorted(),
-      'docs/contract.md, section 5, "A request to … takes one token": name all routes with a bucket, but pages',
+      'docs/reference/guarantees.md, section 5, "A request to … takes one token": name all routes with a bucket, but pages',
     ).toEqual(routesThat(isReported).toSorted());
   });
 
@@ -246,7 +246,7 @@ describe('the contract', () => {
     const isNamed = (path: string) => new RegExp(`[\`\\s]${path.replaceAll('.', '\\.')}[\`?]`).test(contract);
     expect(
       paths.filter((path) => !isNamed(path)),
-      'docs/contract.md, section 2: describe each path',
+      'docs/reference/guarantees.md, section 2: describe each path',
     ).toEqual([]);
   });
 });

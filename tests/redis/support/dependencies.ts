@@ -8,10 +8,10 @@ import { connect, instanceThrough, postgresOf } from '../../support/database/pos
 import { stallingProxy } from '../../support/database/stalling-proxy.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
-const OPERATIONS = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
+const OPERATIONS = readFileSync(join(import.meta.dirname, '../../../docs/operate/operations.md'), 'utf8');
 const [, section = ''] = OPERATIONS.split('## What responds without a dependency');
 
-/** The table of docs/operations.md: dependency, state and statuses. */
+/** The table of docs/operate/operations.md: dependency, state and statuses. */
 export const DEPENDENCY_ROWS = [
   ...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(\w+)` \| (\w+) \| (.+) \|$/gm),
 ].map(

@@ -90,8 +90,12 @@ export function pasteBlock({ guide, place, text }: Pasted, old: string | undefin
 }
 
 /** The pages that lead a reader through a change, block by block. */
-export const findGuides = (): string[] => [
-  'docs/adding-a-type.md',
-  'docs/computed-fields.md',
-  ...globSync('docs/contributing/*.md', { cwd: ROOT, exclude: ['docs/contributing/style.md'] }).sort(),
-];
+export const findGuides = (): string[] => {
+  const recipes = globSync('docs/contributing/recipes/*.md', { cwd: ROOT }).sort();
+  // Later recipes find the code of a new type and of a computed field.
+  return [
+    ...new Set(
+      ['type', 'computed-field'].map((name) => `docs/contributing/recipes/${name}.md`).concat(recipes),
+    ),
+  ];
+};

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Process, ROOT, runProgram, type Settings } from '../processes/process.ts';
 import { type Block, blocksOf, pathOf } from './markdown.ts';
 
-const page = readFileSync(join(ROOT, 'docs/web-page.md'), 'utf8');
+const page = readFileSync(join(ROOT, 'docs/get-started/tutorial-web-page.md'), 'utf8');
 const blocks = blocksOf(page);
 
 /** The text of the one block of a section that is in this language and matches. */
@@ -74,7 +74,7 @@ function follow(blocks: readonly Block[], project: string): void {
   }
 }
 
-/** Follows the steps of docs/web-page.md in a folder beside a copy of what the project offers to pages. */
+/** Follows the steps of docs/get-started/tutorial-web-page.md in a folder beside a copy of what the project offers to pages. */
 export function createWebPage(): WebPage {
   const home = mkdtempSync(join(tmpdir(), 'content-graph-web-page-'));
   const project = join(home, 'content-graph-api');

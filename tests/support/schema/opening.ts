@@ -2,7 +2,7 @@ import type { SchemaToolkit } from '../../../src/engine/builder/schema-toolkit.t
 import { badInput } from '../../../src/platform/errors.ts';
 import type { PostTypes } from '../../../src/schema/post/type.ts';
 
-/** A computed field as `docs/computed-fields.md` adds one, under a name that no guide uses. */
+/** A computed field as `docs/contributing/recipes/computed-field.md` adds one, under a name that no guide uses. */
 const OPENING = { min: 1, max: 1_000, standard: 100 };
 
 /** The length for an argument that may be absent or null. Throws BAD_USER_INPUT. */

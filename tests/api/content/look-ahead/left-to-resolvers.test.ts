@@ -13,7 +13,7 @@ const REVIEWED: Readonly<Record<string, string>> = {
 };
 
 const TEACH =
-  'The database does not answer this field: each query that selects it is left to the loaders, which take several statements. Declare its SQL (docs/computed-fields.md), or add it to REVIEWED with the reason why it may.';
+  'The database does not answer this field: each query that selects it is left to the loaders, which take several statements. Declare its SQL (docs/contributing/recipes/computed-field.md), or add it to REVIEWED with the reason why it may.';
 
 describe('Every field', () => {
   const app = useApp();

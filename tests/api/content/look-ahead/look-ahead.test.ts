@@ -95,7 +95,7 @@ class Paths {
 }
 
 const TEACH =
-  'The database answers this otherwise than the resolvers do. If a computed field is selected, its SQL and its resolver have to give the same (docs/computed-fields.md).';
+  'The database answers this otherwise than the resolvers do. If a computed field is selected, its SQL and its resolver have to give the same (docs/contributing/recipes/computed-field.md).';
 
 describe('look-ahead', () => {
   const app = useApp();

@@ -1,3 +1,0 @@
-import { itRuns } from './support/page.ts';
-
-itRuns('docs/what-it-does-not-do.md');
