@@ -199,7 +199,7 @@ describe('docs/get-started/tutorial-web-page.md', () => {
     const rejected = await web.startVite(port, { VITE_API_URL: `http://localhost:${api}` });
     const page = await (await browse(`http://localhost:${port}`, `http://localhost:${api}`))();
     await expect.poll(() => problem(page)).toContain('The connection to the service failed.');
-    const logged = withPorts(blockOf('If it does not work', '', /CORS_ORIGINS/), api, port).trim();
+    const logged = withPorts(blockOf('Find the cause', '', /CORS_ORIGINS/), api, port).trim();
     await expect.poll(() => server.stdout).toContain(logged);
     rejected.kill('SIGTERM');
     await rejected.exited;
@@ -208,7 +208,7 @@ describe('docs/get-started/tutorial-web-page.md', () => {
     const lost = await (await browse(`http://localhost:${other}`, `http://127.0.0.1:${api}`))();
     await lost.getByLabel('E-mail').waitFor();
     await logIn(lost, await demoPassword(dataDir));
-    const warning = withPorts(blockOf('If it does not work', '', /drops/), api, other).trim();
+    const warning = withPorts(blockOf('Sessions need the same site', '', /drops/), api, other).trim();
     await expect.poll(() => problem(lost)).toContain(warning);
   });
 

@@ -21,7 +21,7 @@ export interface ReactProject {
   /** Serves what `vite build` has put into a folder, in front of a service. Resolves to the origin. */
   serve(service: LiveService, output?: string): Promise<string>;
   /** Makes another page of it, which begins with this script. */
-  build(script: string, output: string): Promise<void>;
+  build(script: string, output: string, config?: string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -65,11 +65,11 @@ export async function createReactProject(): Promise<ReactProject> {
       await preview.printed(/Local:/);
       return `http://localhost:${port}`;
     },
-    async build(script, output) {
+    async build(script, output, config = 'vite.config.ts') {
       const html = join(folder, 'index.html');
       const text = await readFile(html, 'utf8');
       await writeFile(html, text.replace('/src/clients/tanstack/main.tsx', script));
-      runIn(folder, `vite build --logLevel error --outDir ${output}`);
+      runIn(folder, `vite build --logLevel error --config ${config} --outDir ${output}`);
       await writeFile(html, text);
     },
     remove: () => rm(home, { recursive: true, maxRetries: 5 }),

@@ -13,9 +13,19 @@ const LIBRARIES = 'npm run test:clients installs the same libraries; another tes
 
 const INSTALLING = [
   'docs/clients/README.md',
-  ...['apollo', 'codegen', 'event-source', 'gql-tada', 'graphql-sse', 'react', 'relay', 'urql'].map(
-    (name) => `docs/clients/${name}.md`,
-  ),
+  ...[
+    'apollo',
+    'codegen',
+    'event-source',
+    'gql-tada',
+    'graphql-sse',
+    'react',
+    'react-native',
+    'relay',
+    'svelte',
+    'urql',
+    'vue',
+  ].map((name) => `docs/clients/${name}.md`),
 ];
 
 export const LEFT_OUT: readonly LeftOut[] = [

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { type Process, ROOT, runProgram, type Settings } from '../processes/process.ts';
 import { type Block, blocksOf, pathOf } from './markdown.ts';
 
-const page = readFileSync(join(ROOT, 'docs/get-started/tutorial-web-page.md'), 'utf8');
-const blocks = blocksOf(page);
+const blocksIn = (page: string) => blocksOf(readFileSync(join(ROOT, page), 'utf8'));
+const blocks = blocksIn('docs/get-started/tutorial-web-page.md');
+const pages = [...blocks, ...blocksIn('docs/guides/cors.md')];
 
 /** The text of the one block of a section that is in this language and matches. */
 export function blockOf(section: string, language: string, pattern = /^/): string {
-  const found = blocks.filter(
+  const found = pages.filter(
     (block) => block.section === section && block.language === language && pattern.test(block.text),
   );
   if (found.length !== 1) throw new Error(`"${section}" has ${found.length} blocks of ${language}`);
