@@ -135,7 +135,7 @@ export const CORE_EXPORT_SECTIONS: readonly ExportSection[] = [
 /** An account whose deletion retains its posts has no email address any more. */
 const READ = statement<{ id: string }>(
   'account_export',
-  `SELECT id, name, handle, bio, avatar_url AS "avatarUrl", email, role, password_hash IS NOT NULL AS "hasPassword", created_at AS "createdAt",
+  `SELECT id, name, handle, bio, avatar_url AS "avatarUrl", email, email_verified_at AS "emailVerifiedAt", role, password_hash IS NOT NULL AS "hasPassword", created_at AS "createdAt",
      disabled_at AS "disabledAt", deleted_at AS "deletedAt", tokens_valid_from AS "tokensValidFrom"
    FROM users WHERE id = $1 AND email_key IS NOT NULL`,
 );

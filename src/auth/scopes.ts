@@ -28,17 +28,38 @@ export const SCOPE_DEFINITIONS = {
   'users:email': { allows: 'See the email addresses of all other users', adminOnly: true },
 } as const satisfies Record<string, ScopeDefinition>;
 
+/**
+ * Scopes of OpenID Connect (OpenID Connect Core §5.4). They show the user to an OAuth client. No field requires them, and
+ * no other credential has them.
+ */
+const IDENTITY_SCOPE_DEFINITIONS = {
+  openid: { allows: 'Recognise you by the id of your account' },
+  profile: { allows: 'See your name, handle and avatar' },
+  email: { allows: 'See your email address, and if it is verified' },
+} as const satisfies Record<string, ScopeDefinition>;
+
 export type Role = 'member' | 'admin';
 
 export type Scope = keyof typeof SCOPE_DEFINITIONS;
 
+export type IdentityScope = keyof typeof IDENTITY_SCOPE_DEFINITIONS;
+
+/** A scope that an OAuth client can have. */
+export type ClientScope = Scope | IdentityScope;
+
 export const SCOPES = Object.keys(SCOPE_DEFINITIONS) as readonly Scope[];
+
+export const IDENTITY_SCOPES = Object.keys(IDENTITY_SCOPE_DEFINITIONS) as readonly IdentityScope[];
 
 const definitionOf = (scope: Scope): ScopeDefinition => SCOPE_DEFINITIONS[scope];
 
-/** Describes a scope in a phrase for users. */
-export function scopeWords(scope: Scope, role: Role): string {
-  const { allows, allowsAdmins = allows } = definitionOf(scope);
+const ALL_DEFINITIONS = new Map<string, ScopeDefinition>(
+  Object.entries({ ...SCOPE_DEFINITIONS, ...IDENTITY_SCOPE_DEFINITIONS }),
+);
+
+/** Describes a scope in a phrase for users. A scope that the product has removed allows nothing. */
+export function scopeWords(scope: string, role: Role): string {
+  const { allows, allowsAdmins = allows } = ALL_DEFINITIONS.get(scope) ?? { allows: scope };
   return role === 'admin' ? allowsAdmins : allows;
 }
 
@@ -51,6 +72,10 @@ export const ANONYMOUS_SCOPES = SCOPES.filter((scope) => definitionOf(scope).ano
 
 export function isScope(value: string): value is Scope {
   return (SCOPES as readonly string[]).includes(value);
+}
+
+export function isIdentityScope(value: string): value is IdentityScope {
+  return (IDENTITY_SCOPES as readonly string[]).includes(value);
 }
 
 /** A credential never has more scopes than its account. */

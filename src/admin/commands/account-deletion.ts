@@ -96,7 +96,7 @@ export async function deleteAccount(database: Database, email: string, contentPo
   // afterwards. Other private rows are deleted before, because a repeated command could not find the
   // account without its email address.
   const profile = { name: 'Deleted user', handle: null, bio: '', avatarUrl: null };
-  const data = { ...profile, email: '', emailKey: null, role: 'member' } as const;
+  const data = { ...profile, email: '', emailKey: null, emailVerifiedAt: null, role: 'member' } as const;
   await runInPrisma(database, (prisma) => prisma.user.updateMany({ where: { id }, data }));
   await deletePrivateRows(database, id);
   return { id, deleted: true, ...ACCOUNT_CONTENT.none };

@@ -1,6 +1,6 @@
 import Bowser from 'bowser';
 import { ACCOUNT_NAME } from '../../auth/accounts.ts';
-import { isScope, type Role, scopesOfRole, scopeWords } from '../../auth/scopes.ts';
+import { type Role, scopesOfRole, scopeWords } from '../../auth/scopes.ts';
 import { EMPTY_HTML, type Html, html, layout } from '../../http/html/page.ts';
 import { alertOf, SIGN_IN, type SignInForm, signInForm } from '../../http/html/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
@@ -36,10 +36,6 @@ function describeBrowser(userAgent: string | null): string {
   if (browser === '') return userAgent.length > MAX_SHOWN ? `${userAgent.slice(0, MAX_SHOWN)}…` : userAgent;
   return system === '' ? browser : `${browser} on ${system}`;
 }
-
-/** A scope that the product has removed allows nothing. */
-const describeScope = (scope: string, role: Role): string =>
-  isScope(scope) ? scopeWords(scope, role) : scope;
 
 interface SectionOptions {
   readonly role: Role;
@@ -124,7 +120,7 @@ const sessionsSection = ({ sessions }: Account): Html =>
 const scopeList = (scopes: readonly string[], role: Role): Html =>
   html`<ul class="soft plain">
 ${scopes.map(
-  (scope) => html`<li>${describeScope(scope, role)}</li>
+  (scope) => html`<li>${scopeWords(scope, role)}</li>
 `,
 )}</ul>`;
 
@@ -151,7 +147,7 @@ const scopeBox =
   (role: Role, { given, attributes }: FieldState) =>
   (scope: string, index: number) =>
     html`
-<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : EMPTY_HTML}${index === 0 ? attributes('scopes') : EMPTY_HTML}> ${describeScope(scope, role)}</label>`;
+<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : EMPTY_HTML}${index === 0 ? attributes('scopes') : EMPTY_HTML}> ${scopeWords(scope, role)}</label>`;
 
 function keysSection({ apiKeys, email }: Account, { role, failed }: SectionOptions): Html {
   return section(

@@ -63,11 +63,15 @@ export async function findLink(db: Queryable, token: string): Promise<Link | und
 
 const USE = statement<{ id: string }>(
   'account_link_use',
-  `DELETE FROM account_links l USING users u WHERE u.id = l.user_id AND ${VALID_LINK_SQL} RETURNING l.id`,
+  `WITH used AS (
+     DELETE FROM account_links l USING users u WHERE u.id = l.user_id AND ${VALID_LINK_SQL} RETURNING l.id, l.user_id
+   )
+   UPDATE users u SET email_verified_at = now() FROM used WHERE u.id = used.user_id RETURNING used.id`,
 );
 
 /**
- * Uses a link up. The account is locked before, so that only one of two concurrent requests succeeds.
+ * Uses a link up, which verifies the email address. The account is locked before, so that only one of two concurrent
+ * requests succeeds.
  * @returns false if the link is not valid any more
  * @throws {DatabaseError}
  */

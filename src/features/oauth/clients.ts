@@ -1,6 +1,6 @@
 import type { AdapterPayload, Client } from 'oidc-provider';
 import type { StricterDocuments } from '../../auth/principal.ts';
-import { isScope, type Role, type Scope, scopesOfRole } from '../../auth/scopes.ts';
+import { type ClientScope, isIdentityScope, isScope, type Role, scopesOfRole } from '../../auth/scopes.ts';
 import { hashSecret, secretFormat } from '../../auth/secrets.ts';
 import {
   formatColumns,
@@ -64,8 +64,9 @@ export interface NewClient {
   readonly owner: { readonly id: string; readonly role: Role };
   readonly name: string;
   readonly grants: readonly GrantType[];
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly ClientScope[];
   readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUris?: readonly string[];
   /** A public client has no secret, because an app on a device or in a browser could not protect it. */
   readonly public: boolean;
   readonly burst?: number | undefined;
@@ -73,22 +74,24 @@ export interface NewClient {
   readonly documents?: StricterDocuments | undefined;
 }
 
-function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): void {
+function check({ owner, grants, scopes, redirectUris, postLogoutRedirectUris = [], ...client }: NewClient) {
   const has = (grant: GrantType) => grants.includes(grant);
   if (has('authorization_code') && redirectUris.length === 0)
     throw new ClientError('A client with the authorization_code grant needs a redirect URI.');
-  if (!has('authorization_code') && redirectUris.length > 0)
+  if (!has('authorization_code') && redirectUris.length + postLogoutRedirectUris.length > 0)
     throw new ClientError('Redirect URIs require the authorization_code grant.');
   if (!has('authorization_code') && !has('client_credentials'))
     throw new ClientError('Refresh tokens require the authorization_code grant: add that grant.');
   if (client.public && has('client_credentials'))
     throw new ClientError('A public client has no credentials: it cannot have the client_credentials grant.');
-  for (const uri of redirectUris) {
+  if (!has('authorization_code') && scopes.some(isIdentityScope))
+    throw new ClientError('The scopes openid, profile and email require the authorization_code grant.');
+  for (const uri of [...redirectUris, ...postLogoutRedirectUris]) {
     const problem = redirectUriProblem(uri);
     if (problem !== undefined) throw new ClientError(`The redirect URI "${uri}" ${problem}`);
   }
   const held = scopesOfRole(owner.role);
-  const beyond = scopes.filter((scope) => !held.includes(scope));
+  const beyond = scopes.filter((scope) => isScope(scope) && !held.includes(scope));
   // A client that acts for a user has the user's role. A client that acts alone never has more scopes than
   // its owner.
   if (!has('authorization_code') && beyond.length > 0)
@@ -97,8 +100,8 @@ function check({ owner, grants, scopes, redirectUris, ...client }: NewClient): v
 
 const INSERT = statement<never>(
   'oauth_client_insert',
-  `INSERT INTO oauth_clients (id, owner_id, name, grants, scopes, redirect_uris, secret_hash, burst, per_second, documents)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+  `INSERT INTO oauth_clients (id, owner_id, name, grants, scopes, redirect_uris, post_logout_redirect_uris, secret_hash, burst, per_second, documents)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 );
 
 /**
@@ -120,6 +123,7 @@ export async function createOAuthClient(
     client.grants,
     client.scopes,
     [...new Set(client.redirectUris)],
+    [...new Set(client.postLogoutRedirectUris)],
     secret === undefined ? null : hashSecret(secret),
     client.burst ?? null,
     client.perSecond ?? null,
@@ -148,6 +152,7 @@ const metadataColumns = pickColumns(oauthClients, [
   'grants',
   'scopes',
   'redirectUris',
+  'postLogoutRedirectUris',
   'secretHash',
 ]);
 
@@ -205,10 +210,11 @@ export function canBeImpersonated(client: Client): boolean {
   return isPublic(client) && client.applicationType === 'native';
 }
 
-/** A client that acts alone gets no more than its owner has. */
-export function getGrantableScopes(client: Client, { alone }: { readonly alone: boolean }): Scope[] {
-  const own = (client.scope ?? '').split(' ').filter(isScope);
-  if (!alone) return own;
+/** A client that acts alone gets no more than its owner has, and no user to identify. */
+export function getGrantableScopes(client: Client, { alone }: { readonly alone: boolean }): ClientScope[] {
+  const scopes = (client.scope ?? '').split(' ');
+  const own = scopes.filter(isScope);
+  if (!alone) return [...scopes.filter(isIdentityScope), ...own];
   const held = scopesOfRole((client as unknown as Record<string, Role>)[OWNER_ROLE] ?? 'member');
   return own.filter((scope) => held.includes(scope));
 }

@@ -4,12 +4,12 @@ import {
   OLDEST_FIRST,
   parseCredentialName,
   parseNames,
-  parseScopes,
   withoutUnset,
 } from '../../admin/cli/options.ts';
 import { AdminError } from '../../admin/cli/output.ts';
 import { findAccount } from '../../auth/accounts.ts';
 import { audit, OPERATOR } from '../../auth/audit.ts';
+import { type ClientScope, IDENTITY_SCOPES, SCOPES } from '../../auth/scopes.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
 import { isUuid } from '../../platform/ids.ts';
 import {
@@ -31,13 +31,19 @@ import {
 const parseGrants = (text: string): readonly GrantType[] =>
   parseNames(text, GRANT_TYPES, ['Grants', 'grant']);
 
-interface CreateOptions extends Omit<NewClient, 'owner' | 'redirectUris' | 'public'> {
+const parseClientScopes = (text: string): readonly ClientScope[] =>
+  parseNames(text, [...SCOPES, ...IDENTITY_SCOPES], ['Scopes', 'scope']);
+
+interface CreateOptions
+  extends Omit<NewClient, 'owner' | 'redirectUris' | 'postLogoutRedirectUris' | 'public'> {
   readonly owner: string;
   readonly redirectUri?: readonly string[];
+  readonly postLogoutRedirectUri?: readonly string[];
   readonly public?: boolean;
 }
 
-async function create({ database }: Opened, { owner, redirectUri = [], ...options }: CreateOptions) {
+async function create({ database }: Opened, { owner, ...given }: CreateOptions) {
+  const { redirectUri = [], postLogoutRedirectUri = [], ...options } = given;
   const { id, role, disabledAt } = await findAccount(database, owner);
   if (disabledAt !== null)
     throw new AdminError(
@@ -47,6 +53,7 @@ async function create({ database }: Opened, { owner, redirectUri = [], ...option
     ...options,
     owner: { id, role },
     redirectUris: redirectUri,
+    postLogoutRedirectUris: postLogoutRedirectUri,
     public: options.public ?? false,
   };
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
@@ -65,11 +72,12 @@ async function listClients({ database }: Opened) {
       orderBy: OLDEST_FIRST,
     }),
   );
-  return clients.map(({ id, redirectUris, secretHash, owner, ...client }) =>
+  return clients.map(({ id, redirectUris, postLogoutRedirectUris, secretHash, owner, ...client }) =>
     withoutUnset({
       client_id: id,
       ...client,
       redirect_uris: redirectUris,
+      post_logout_redirect_uris: postLogoutRedirectUris,
       public: secretHash === null,
       owner: owner.email,
     }),
@@ -133,10 +141,15 @@ export const defineOAuthCommands: DefineCommands = ({ add, command }) => {
       )
       .requiredOption(
         '--scopes <scopes>',
-        'scopes that the client may request, separated by spaces',
-        parseScopes,
+        'scopes that the client may request, separated by spaces; openid, profile and email show it the user',
+        parseClientScopes,
       )
       .option('--redirect-uri <url>', 'URL that users return to after signing in; repeatable', collect)
+      .option(
+        '--post-logout-redirect-uri <url>',
+        'URL that users may return to after signing out; repeatable',
+        collect,
+      )
       .option('--public', 'Create a public client, which has no secret'),
   );
   command('oauth-client list', 'List OAuth clients without their secrets, oldest first', listClients);

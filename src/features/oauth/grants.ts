@@ -6,7 +6,7 @@ import {
   inAccountsSql,
   revocationStatement,
 } from '../../auth/revocation.ts';
-import type { Scope } from '../../auth/scopes.ts';
+import type { ClientScope } from '../../auth/scopes.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import { newId } from '../../platform/ids.ts';
@@ -40,7 +40,7 @@ const ALLOW = statement<{ id: string }>(
 interface Consent {
   readonly userId: string;
   readonly clientId: string;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly ClientScope[];
 }
 
 /** @throws {DatabaseError} */
@@ -143,7 +143,8 @@ export const oauthExportSections: readonly ExportSection[] = [
     tables: ['oauth_clients'],
     alias: 'c',
     owner: 'owner_id',
-    columns: `c.id, c.name, c.grants, c.scopes, c.redirect_uris AS "redirectUris", c.created_at AS "createdAt",
+    columns: `c.id, c.name, c.grants, c.scopes, c.redirect_uris AS "redirectUris",
+       c.post_logout_redirect_uris AS "postLogoutRedirectUris", c.created_at AS "createdAt",
        c.burst, c.per_second AS "perSecond", c.documents`,
   }),
   defineExportSection({

@@ -1,7 +1,8 @@
-import { OAUTH_METADATA, RESOURCE_METADATA } from '../../http/routes/table.ts';
+import { OAUTH_METADATA, OPENID_METADATA, RESOURCE_METADATA } from '../../http/routes/table.ts';
 
 export const OAUTH_PATHS = {
   discovery: OAUTH_METADATA,
+  openIdDiscovery: OPENID_METADATA,
   /**
    * The metadata describes the whole origin as a resource. The resource `/graphql` has a document below this
    * path (RFC 9728 §3.1).
@@ -18,6 +19,9 @@ export const OAUTH_PATHS = {
   token: '/oauth/token',
   revoke: '/oauth/revoke',
   introspect: '/oauth/introspect',
+  userinfo: '/oauth/userinfo',
+  logout: '/oauth/logout',
+  confirmLogout: '/oauth/logout/confirm',
   others: '/oauth/*',
 } as const;
 

@@ -4,7 +4,7 @@ import { SCOPES } from '../../auth/scopes.ts';
 import { secretKeyOf } from '../../database/embedded/data-dir.ts';
 import type { AdmittedRequest, Route, RouteHandler, RouteProperties } from '../../http/exchange.ts';
 import { pageErrors } from '../../http/html/page.ts';
-import { type HttpResponse, PlainRequest } from '../../http/message.ts';
+import { type HttpRequest, type HttpResponse, PlainRequest } from '../../http/message.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
 import { CREDENTIAL_ROUTE, NOT_FOUND_ROUTE } from '../../http/routes/table.ts';
 import { createKeyedHash } from '../../platform/crypto.ts';
@@ -25,6 +25,7 @@ import { createLibraryCalls } from './provider/provider-bridge.ts';
 import { knownBrowser } from './routes/cookies.ts';
 import { createEndpoints, type EndpointRequest } from './routes/endpoints.ts';
 import { createInteractions, type PageRequest } from './routes/interactions.ts';
+import { createLogout, createUserinfo } from './routes/openid.ts';
 import { createSignIns } from './routes/sign-in.ts';
 import { createKeyRing, type KeyRing } from './signing-keys.ts';
 
@@ -34,6 +35,8 @@ const ENDPOINT: RouteProperties = {
   credentials: 'own',
   errors: oauthErrors,
 };
+/** The token of the request identifies the caller, as at `/graphql`. */
+const USERINFO: RouteProperties = { ...CREDENTIAL_ROUTE, methods: ['GET', 'POST'], credentials: 'required' };
 const FACTS: RouteProperties = { ...ENDPOINT, methods: ['GET', 'HEAD'], bucket: undefined, needsTls: false };
 const METADATA: RouteProperties = { ...FACTS, storable: true, compressible: true };
 /**
@@ -49,26 +52,6 @@ const PAGE: RouteProperties = {
   errors: pageErrors,
 };
 const FORM: RouteProperties = { ...PAGE, methods: ['POST'], originCheck: 'own' };
-
-/** The library's metadata has these OpenID Connect members, but the service does not offer OpenID Connect. */
-const OPENID = new Set([
-  'acr_values_supported',
-  'claim_types_supported',
-  'claims_parameter_supported',
-  'claims_supported',
-  'id_token_signing_alg_values_supported',
-  'request_uri_parameter_supported',
-  'subject_types_supported',
-]);
-
-function metadataOf(document: Record<string, unknown>): Record<string, unknown> {
-  const kept = Object.entries(document).filter(([name]) => !OPENID.has(name));
-  const scopes = (document.scopes_supported as readonly string[] | undefined) ?? [];
-  return {
-    ...Object.fromEntries(kept),
-    scopes_supported: scopes.filter((scope) => scope !== 'openid'),
-  };
-}
 
 function routesOf(
   { config, origin: issuer, log, clock, metrics, database: pool }: FeatureServices,
@@ -104,6 +87,7 @@ function routesOf(
   });
   const signIns = createSignIns(sessions, endSession, requests.isOf);
   const interactions = createInteractions({ ...requests, calls, login, signIns, log });
+  const logout = createLogout({ database, sessionOf: signIns.sessionOf, endSession });
   let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
   const addressHash = (address: string) => {
     keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');
@@ -124,6 +108,11 @@ function routesOf(
         handle({ provider: await provider(), request, admitted, uid: signInOf(pathname) }),
       );
 
+  const logoutPage =
+    (handle: (request: HttpRequest) => Promise<HttpResponse>): RouteHandler =>
+    (request, admitted) =>
+      requests.run('user', chargedTo(admitted), () => handle(request));
+
   async function authorize({ provider: current, request, admitted }: EndpointRequest): Promise<HttpResponse> {
     const { pathname, searchParams } = new URL(request.url);
     const query = withoutOpenIdParameters(withoutOwnResource(searchParams, issuer()));
@@ -136,7 +125,7 @@ function routesOf(
   }
 
   /** The library takes long to create the metadata, which is the same for all clients. */
-  const metadata = new WeakMap<Provider, Record<string, unknown>>();
+  const metadata = new WeakMap<Provider, unknown>();
 
   async function discover({ provider: current, request, admitted }: EndpointRequest): Promise<HttpResponse> {
     let known = metadata.get(current);
@@ -148,7 +137,7 @@ function routesOf(
         target: OAUTH_PATHS.discovery,
       });
       if (response.status !== 200) return response;
-      known = metadataOf(JSON.parse(String(response.body)));
+      known = JSON.parse(String(response.body));
       metadata.set(current, known);
     }
     return jsonResponse(known);
@@ -172,6 +161,7 @@ function routesOf(
 
   return [
     { ...METADATA, path: OAUTH_PATHS.discovery, handler: endpoint(discover) },
+    { ...METADATA, path: OAUTH_PATHS.openIdDiscovery, handler: endpoint(discover) },
     { ...METADATA, path: OAUTH_PATHS.originMetadata, handler: describe(issuer) },
     { ...METADATA, path: OAUTH_PATHS.resourceMetadata, handler: describe(() => audienceOf(issuer())) },
     { ...FACTS, path: OAUTH_PATHS.jwks, handler: publishKeys },
@@ -184,6 +174,9 @@ function routesOf(
     { ...ENDPOINT, path: OAUTH_PATHS.token, handler: endpoint(endpoints.token) },
     { ...ENDPOINT, path: OAUTH_PATHS.revoke, handler: endpoint(endpoints.revoke) },
     { ...ENDPOINT, path: OAUTH_PATHS.introspect, handler: endpoint(endpoints.introspect) },
+    { ...USERINFO, path: OAUTH_PATHS.userinfo, handler: createUserinfo(pool, ownTokens) },
+    { ...PAGE, path: OAUTH_PATHS.logout, methods: ['GET', 'POST'], handler: logoutPage(logout.ask) },
+    { ...FORM, path: OAUTH_PATHS.confirmLogout, handler: logoutPage(logout.confirm) },
     {
       ...ENDPOINT,
       path: OAUTH_PATHS.others,

@@ -197,7 +197,7 @@ const FROM_HERE = 'from-here';
 export function redirectSameSite({ headers, url }: HttpRequest, path: string): HttpResponse | undefined {
   if (headers.get('sec-fetch-site') !== 'cross-site' || new URL(url).searchParams.has(FROM_HERE))
     return undefined;
-  const onwards = `${path}?${FROM_HERE}`;
+  const onwards = `${path}${path.includes('?') ? '&' : '?'}${FROM_HERE}`;
   return pageResponse(
     layout({
       title: 'One moment',

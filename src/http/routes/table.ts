@@ -26,6 +26,8 @@ export const ACCOUNT = '/account';
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource/graphql';
 /** OAuth libraries read about the authorization server here (RFC 8414). A feature serves the document. */
 export const OAUTH_METADATA = '/.well-known/oauth-authorization-server';
+/** OpenID Connect libraries read the same document here (OpenID Connect Discovery §4). */
+export const OPENID_METADATA = '/.well-known/openid-configuration';
 
 /** The responses are identical for every client. */
 export const PUBLIC_ROUTE: RouteProperties = {

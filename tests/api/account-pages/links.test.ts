@@ -38,6 +38,10 @@ const send = (path: string, fields: Record<string, string> = {}, headers: Record
     body: new URLSearchParams({ password: NEW, again: NEW, ...fields }),
   });
 
+/** True after a link to the email address was used. */
+const isVerified = async (email: string) =>
+  (await app.prisma.user.findUniqueOrThrow({ where: { emailKey: email } })).emailVerifiedAt !== null;
+
 const canLogIn = async (email: string, password: string) =>
   (await login(app, { email, password })).status === 200;
 
@@ -54,9 +58,11 @@ describe('A link', () => {
     const page = await app.fetch(path);
     expect(page.status).toBe(200);
     expect(await page.text()).toContain('Welcome, Grace');
+    expect(await isVerified(email)).toBe(false);
     const set = await send(path);
     expect([set.status, set.headers.getSetCookie()]).toEqual([200, []]);
     expect(await canLogIn(email, NEW)).toBe(true);
+    expect(await isVerified(email)).toBe(true);
     expect((await send(path, { password: PASSWORD, again: PASSWORD })).status).toBe(404);
     expect(await canLogIn(email, NEW)).toBe(true);
   });

@@ -50,14 +50,14 @@ describe('OAuth over a socket', () => {
     ['POST', '/oauth/interaction/unknown/login', 400],
     ['GET', '/oauth/interaction/unknown/more/of/it', 404],
     ['GET', '/oauth/%00', 404],
-    ['GET', '/.well-known/openid-configuration', 404],
+    ['GET', '/.well-known/webfinger', 404],
   ])('%s %s is %i, in OAuth’s form or a page', async (method, path, status) => {
     const response = await socket.fetch(path, { method });
     expect(response.status).toBe(status);
     expect(response.headers.get('x-request-id')).toBeTruthy();
     if (status === 405) expect(response.headers.get('allow')).toBeTruthy();
     const text = await response.text();
-    if (method === 'HEAD' || status < 400 || path.endsWith('openid-configuration')) return;
+    if (method === 'HEAD' || status < 400 || path.endsWith('webfinger')) return;
     if (response.headers.get('content-type')?.startsWith('text/html')) expect(text).toContain('<h1>');
     else
       expect(JSON.parse(text)).toEqual({ error: 'invalid_request', error_description: expect.any(String) });

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type Role, type Scope, scopesOfRole } from '../../../src/auth/scopes.ts';
+import { type ClientScope, type Role, scopesOfRole } from '../../../src/auth/scopes.ts';
 import { createOAuthClient, type GrantType } from '../../../src/features/oauth/clients.ts';
 import { ORIGIN, type TestApp } from '../app.ts';
 import type { Parsed } from '../parsed.ts';
@@ -17,8 +17,9 @@ export interface TestClient {
 export interface TestClientOptions {
   readonly owner: { readonly id: string; readonly role?: Role };
   readonly grants?: readonly GrantType[];
-  readonly scopes?: readonly Scope[];
+  readonly scopes?: readonly ClientScope[];
   readonly redirectUris?: readonly string[];
+  readonly postLogoutRedirectUris?: readonly string[];
   readonly public?: boolean;
   readonly name?: string;
   readonly burst?: number;
@@ -36,6 +37,7 @@ export async function oauthClient(
     grants,
     scopes: options.scopes ?? scopesOfRole('member'),
     redirectUris: options.redirectUris ?? (grants.includes('authorization_code') ? [REDIRECT_URI] : []),
+    postLogoutRedirectUris: options.postLogoutRedirectUris ?? [],
     public: options.public ?? false,
     burst: options.burst,
     perSecond: options.perSecond,

@@ -7,16 +7,16 @@ import type {
   KoaContextWithOIDC,
   default as Provider,
 } from 'oidc-provider';
-import { SCOPES } from '../../../auth/scopes.ts';
+import { IDENTITY_SCOPES, isScope, SCOPES } from '../../../auth/scopes.ts';
 import { hashSecret, matchesSecret } from '../../../auth/secrets.ts';
 import type { Queryable } from '../../../database/statement.ts';
 import type { Clock } from '../../../platform/deadline.ts';
 import { isUuid } from '../../../platform/ids.ts';
 import { audienceOf, FAMILY_CLAIM } from '../access-token.ts';
 import { clientMetadata, findOAuthClient, GRANT_TYPES, getGrantableScopes, OWNER_ROLE } from '../clients.ts';
+import { createClaims, findActiveAccount, IDENTITY_CLAIMS } from '../identity.ts';
 import { OAUTH_PATHS, signInPath } from '../paths.ts';
 import { createRecords, REFRESH_TOKEN_SECONDS } from '../records.ts';
-import { findActiveAccount } from '../routes/sign-in.ts';
 import { ACCESS_TOKEN_SECONDS, type KeyRing, type SigningKey } from '../signing-keys.ts';
 
 /** Tokens are issued only for this resource. The name stays valid if the service moves. */
@@ -30,15 +30,23 @@ export const BROWSER = 'browser';
 export const ADDRESS = 'address';
 
 /** The library rejects these OpenID Connect parameters if the scope `openid` is not requested. */
-const OPENID_PARAMETERS = ['acr_values', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
+const OPENID_PARAMETERS = ['acr_values', 'claims_locales', 'max_age', 'nonce'];
+/**
+ * The library knows no user, so it would reject `prompt=none`. The pages get this value instead, and respond without a
+ * question.
+ */
+export const SILENT = 'silent';
 
 /**
  * RFC 6749 §3.1 requires that unknown parameters are ignored. A repeated parameter stays, and the library
- * rejects the request.
+ * rejects the request. `id_token_hint` is ignored, because its key may be rotated out.
  */
 export function withoutOpenIdParameters(parameters: URLSearchParams): URLSearchParams {
   const kept = new URLSearchParams(parameters);
-  for (const name of OPENID_PARAMETERS) if (kept.getAll(name).length === 1) kept.delete(name);
+  const isOpenId = kept.get('scope')?.split(' ').includes('openid') === true;
+  const ignored = isOpenId ? [] : OPENID_PARAMETERS;
+  for (const name of ['id_token_hint', ...ignored]) if (kept.getAll(name).length === 1) kept.delete(name);
+  if (isOpenId && kept.getAll('prompt').join(' ') === 'none') kept.set('prompt', SILENT);
   return kept;
 }
 
@@ -146,6 +154,8 @@ function interactionPolicyOf({
   interactionPolicy: { Check, Prompt },
 }: Library): interactionPolicy.Prompt[] {
   return [
+    new Prompt({ name: SILENT, requestable: true }),
+    new Prompt({ name: 'select_account', requestable: true }),
     new Prompt(
       { name: 'login', requestable: true },
       new Check(
@@ -202,8 +212,8 @@ function checkSizes({ oidc: { params = {} } }: KoaContextWithOIDC, { errors }: L
 function checkScopes({ oidc }: KoaContextWithOIDC, { errors }: Library): void {
   const { client, params } = oidc;
   if (client === undefined || params === undefined) return;
-  if (params.scope === undefined) params.scope = client.scope;
-  const own = getGrantableScopes(client, { alone: false }) as readonly string[];
+  const own: readonly string[] = getGrantableScopes(client, { alone: false });
+  if (params.scope === undefined) params.scope = own.filter(isScope).join(' ');
   const beyond = String(params.scope)
     .split(' ')
     .find((scope) => !own.includes(scope));
@@ -218,6 +228,8 @@ function configure(
 ): Configuration {
   const { database, renderError, clock } = options;
   const { errors } = library;
+  // The library dates tokens by the clock of this machine, which may be wrong.
+  const aheadSeconds = () => Math.round((Date.now() - clock.now()) / 1_000);
   return {
     adapter: createAdapterFactory(library, options),
     jwks: {
@@ -237,7 +249,8 @@ function configure(
       introspection: OAUTH_PATHS.introspect,
       jwks: OAUTH_PATHS.jwks,
     },
-    scopes: [...SCOPES],
+    scopes: [...SCOPES, ...IDENTITY_SCOPES],
+    claims: IDENTITY_CLAIMS,
     responseTypes: ['code'],
     clientAuthMethods: [...CLIENT_AUTHENTICATION],
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
@@ -249,7 +262,7 @@ function configure(
     rotateRefreshToken: true,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     expiresWithSession: async () => false,
-    ttl: TTL,
+    ttl: { ...TTL, IdToken: () => Math.max(1, ACCESS_TOKEN_SECONDS - aheadSeconds()) },
     clientBasedCORS: () => true,
     renderError,
     interactions: {
@@ -258,7 +271,8 @@ function configure(
     },
     async findAccount(_ctx, id) {
       const account = await findActiveAccount(database, id);
-      return account && { accountId: account.id, claims: async () => ({ sub: account.id }) };
+      const iat = Math.floor(clock.now() / 1_000);
+      return account && { accountId: account.id, claims: async () => ({ ...createClaims(account), iat }) };
     },
     // Tokens have the stored hash of their grant's id, so that they are revoked with the grant.
     extraTokenClaims: async (_ctx, token) =>
@@ -267,12 +281,10 @@ function configure(
         : undefined,
     formats: {
       customizers: {
-        // The library dates tokens by the clock of this machine, which may be wrong.
         jwt(_ctx, _token, { payload }) {
-          const aheadSeconds = Math.round((Date.now() - clock.now()) / 1_000);
           for (const claim of ['iat', 'exp'] as const) {
             const at = payload[claim];
-            if (typeof at === 'number') payload[claim] = at - aheadSeconds;
+            if (typeof at === 'number') payload[claim] = at - aheadSeconds();
           }
         },
       },
@@ -329,6 +341,8 @@ function configure(
       userinfo: { enabled: false },
     },
     discovery: {
+      userinfo_endpoint: `${issuer}${OAUTH_PATHS.userinfo}`,
+      end_session_endpoint: `${issuer}${OAUTH_PATHS.logout}`,
       grant_types_supported: [...GRANT_TYPES],
       revocation_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
       introspection_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION.filter((name) => name !== 'none'),

@@ -2,7 +2,7 @@ import type { Client, Interaction, InteractionResults } from 'oidc-provider';
 import { setSessionCookie } from '../../../auth/authenticate.ts';
 import type { Login } from '../../../auth/login.ts';
 import { SESSION } from '../../../auth/principal.ts';
-import { type Scope, scopesOfRole } from '../../../auth/scopes.ts';
+import { type ClientScope, isIdentityScope, isScope, scopesOfRole } from '../../../auth/scopes.ts';
 import { badRequest, readForm } from '../../../http/body.ts';
 import { pageResponse, redirectSameSite, seeOther } from '../../../http/html/page.ts';
 import { type FailedSignIn, problemOf, signInBy } from '../../../http/html/sign-in.ts';
@@ -10,9 +10,10 @@ import type { HttpResponse } from '../../../http/message.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import { canBeImpersonated, getGrantableScopes } from '../clients.ts';
 import { allow, isAllowed } from '../grants.ts';
+import { type ActiveAccount, findAccountOfSession, selectIdentityScopes } from '../identity.ts';
 import { signInPath } from '../paths.ts';
 import type { OAuthRequests } from '../provider/oauth-transaction.ts';
-import { BROWSER, RESOURCE } from '../provider/provider.ts';
+import { BROWSER, RESOURCE, SILENT } from '../provider/provider.ts';
 import type { LibraryCalls } from '../provider/provider-bridge.ts';
 import {
   CLEAR_REJECTION,
@@ -22,13 +23,7 @@ import {
   readRejection,
 } from './cookies.ts';
 import type { EndpointRequest } from './endpoints.ts';
-import {
-  type ActiveAccount,
-  consentPage,
-  type createSignIns,
-  findActiveAccount,
-  loginPage,
-} from './sign-in.ts';
+import { consentPage, type createSignIns, loginPage } from './sign-in.ts';
 
 interface InteractionOptions extends Pick<OAuthRequests, 'database' | 'transaction' | 'settle'> {
   readonly calls: LibraryCalls;
@@ -109,18 +104,20 @@ export function createInteractions(options: InteractionOptions) {
     return pageResponse(page, { redirectUri, ...failed });
   }
 
-  function scopesFor({ client, interaction }: PendingAuthorization, { role }: ActiveAccount): Scope[] {
+  function scopesFor({ client, interaction }: PendingAuthorization, { role }: ActiveAccount): ClientScope[] {
     const requested = text(interaction.params.scope).split(' ');
     const held = scopesOfRole(role);
-    return getGrantableScopes(client, { alone: false }).filter(
-      (scope) => requested.includes(scope) && held.includes(scope),
-    );
+    const scopes = getGrantableScopes(client, { alone: false });
+    return [
+      ...selectIdentityScopes(scopes, requested),
+      ...scopes.filter((scope) => isScope(scope) && requested.includes(scope) && held.includes(scope)),
+    ];
   }
 
   function showConsent(
     context: PendingAuthorization,
     account: ActiveAccount,
-    scopes: readonly Scope[],
+    scopes: readonly ClientScope[],
   ): HttpResponse {
     const { uid, client, redirectUri } = context;
     const { protocol, host } = new URL(redirectUri);
@@ -138,13 +135,15 @@ export function createInteractions(options: InteractionOptions) {
 
   async function authorize(
     { provider, client, finish }: PendingAuthorization,
-    { account: { id: userId }, session }: SignedIn,
-    scopes: readonly Scope[],
+    { account: { id: accountId, signedInAt: ts }, session }: SignedIn,
+    scopes: readonly ClientScope[],
   ) {
-    const grant = new provider.Grant({ accountId: userId, clientId: client.clientId });
+    const grant = new provider.Grant({ accountId, clientId: client.clientId });
+    grant.addOIDCScope(scopes.filter(isIdentityScope).join(' '));
     grant.addResourceScope(RESOURCE, scopes.join(' '));
     const grantId = await grant.save();
-    return finish({ login: { accountId: userId, remember: false }, consent: { grantId }, session });
+    const login = { accountId, remember: false, ts };
+    return finish({ login, consent: { grantId }, session, [SILENT]: {}, select_account: {} });
   }
 
   /**
@@ -152,11 +151,12 @@ export function createInteractions(options: InteractionOptions) {
    * for it, because an attacker may have planted the authorization in this browser.
    */
   async function signedInWith({ request, interaction }: PendingAuthorization): Promise<SignedIn | undefined> {
-    const { userId, credentialId: session } = (await signIns.sessionOf(request)) ?? {};
-    if (userId === undefined || session === undefined) return undefined;
-    if (prompts(interaction, 'login') && signIns.openedIn(interaction) !== session) return undefined;
-    const account = await findActiveAccount(database, userId);
-    return account && { account, session };
+    const { credentialId: session } = (await signIns.sessionOf(request)) ?? {};
+    const account = session === undefined ? undefined : await findAccountOfSession(database, session);
+    if (session === undefined || account === undefined) return undefined;
+    const { max_age: maxAge } = interaction.params;
+    const isTooOld = prompts(interaction, 'login') || account.secondsAgo > Number(maxAge ?? Infinity);
+    return isTooOld && signIns.openedIn(interaction) !== session ? undefined : { account, session };
   }
 
   /** The handler redirects to the page if possible, so that Back and Reload do not send the form again. */
@@ -184,10 +184,12 @@ export function createInteractions(options: InteractionOptions) {
     const rejected = readRejection(request, uid);
     if (rejected !== undefined) return showRejection(context, rejected);
     if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
+    const isSilent = prompts(interaction, SILENT);
     const signedIn = await signedInWith(context);
     if (signedIn === undefined) {
       const redirect = redirectSameSite(request, signInPath('interaction', uid));
       if (redirect !== undefined) return redirect;
+      if (isSilent) return finish({ error: 'login_required', error_description: 'the user must sign in' });
       const lost = signIns.openedIn(interaction) !== undefined;
       return showLogin(context, undefined, lost ? { problem: UNKNOWN_HERE } : undefined);
     }
@@ -198,9 +200,12 @@ export function createInteractions(options: InteractionOptions) {
         error: 'invalid_scope',
         error_description: 'the account cannot hold any of the requested scopes',
       });
-    const asks = prompts(interaction, 'consent') || canBeImpersonated(client);
+    const asks = ['consent', 'select_account'].some((name) => prompts(interaction, name));
     const consent = { userId: account.id, clientId: client.clientId, scopes };
-    if (!asks && (await isAllowed(database, consent))) return authorize(context, signedIn, scopes);
+    if (!asks && !canBeImpersonated(client) && (await isAllowed(database, consent)))
+      return authorize(context, signedIn, scopes);
+    if (isSilent)
+      return finish({ error: 'consent_required', error_description: 'the user must give consent' });
     return showConsent(context, account, scopes);
   }
 
@@ -268,7 +273,7 @@ export function createInteractions(options: InteractionOptions) {
 }
 
 interface SignedIn {
-  readonly account: ActiveAccount;
+  readonly account: NonNullable<Awaited<ReturnType<typeof findAccountOfSession>>>;
   readonly session: string;
 }
 

@@ -1,34 +1,13 @@
 import type { Interaction } from 'oidc-provider';
 import { type AuthStrategy, extractSessionCookie } from '../../../auth/authenticate.ts';
 import type { Principal } from '../../../auth/principal.ts';
-import { type Role, type Scope, scopeWords } from '../../../auth/scopes.ts';
+import { type ClientScope, scopeWords } from '../../../auth/scopes.ts';
 import type { EndSession } from '../../../auth/sessions.ts';
-import { type Queryable, statement } from '../../../database/statement.ts';
 import { html, layout } from '../../../http/html/page.ts';
 import { SIGN_IN, type SignInForm, signInForm } from '../../../http/html/sign-in.ts';
 import type { HttpRequest } from '../../../http/message.ts';
 import { ACCOUNT } from '../../../http/routes/table.ts';
-import { isUuid } from '../../../platform/ids.ts';
-
-export interface ActiveAccount {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string;
-  readonly role: Role;
-}
-
-const FIND = statement<ActiveAccount>(
-  'oauth_account',
-  'SELECT id, name, email, role FROM users WHERE id = $1 AND disabled_at IS NULL',
-);
-
-/**
- * @returns undefined if the account is unknown or disabled
- * @throws {DatabaseError}
- */
-export async function findActiveAccount(db: Queryable, id: string): Promise<ActiveAccount | undefined> {
-  return isUuid(id) ? (await db.query(FIND, [id]))[0] : undefined;
-}
+import type { ActiveAccount } from '../identity.ts';
 
 /** An unfinished authorization stores the session that was created for it. */
 interface StoredSignIn {
@@ -95,7 +74,7 @@ interface ConsentPage {
   /** The recipient of the response: the host or, for an app, its scheme. */
   readonly destination: string;
   readonly account: ActiveAccount;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly ClientScope[];
   readonly allowPath: string;
   readonly cancelPath: string;
   readonly otherAccountPath: string;
