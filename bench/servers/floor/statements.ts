@@ -1,3 +1,5 @@
+import { freeSlug, slugsFor } from '../slug.ts';
+
 /** What the floor may be sent; each statement knows what it needs. */
 export interface Body {
   readonly id: string;
@@ -71,7 +73,7 @@ const CARD = `'{"id":"' || p.id::text || '","title":' || to_json(p.title)::text 
       SELECT id, body, author_id FROM comments WHERE post_id = p.id ORDER BY created_at, id LIMIT 2) c) || ']'`;
 
 const none = () => [];
-const post = ({ authorId, title, body }: Body) => [authorId, title, body];
+const post = ({ authorId, title, body }: Body) => [authorId, title, body, slugsFor(title)];
 
 /**
  * Hand-written, one a workload, in the form that cost PostgreSQL least of those tried. Of connections the first page;
@@ -101,7 +103,7 @@ export const RESPONSES: Readonly<Record<string, ResponseData>> = {
   },
   '/W4': {
     name: 'w4',
-    text: `INSERT INTO posts (author_id, title, body) VALUES ($1, $2, $3)
+    text: `INSERT INTO posts (author_id, title, body, slug) VALUES ($1, $2, $3, ${freeSlug('$4')})
       RETURNING json_build_object('data', json_build_object('createPost', json_build_object('id', id, 'title', title)))::text AS json`,
     values: post,
   },
@@ -146,11 +148,11 @@ export const KEYED: ResponseData = {
       FROM gen_random_uuid() AS id),
     key AS (
       INSERT INTO idempotency_keys (user_id, key_hash, fingerprint, status, body)
-      SELECT $1, $4, $5, 200, convert_to(json, 'UTF8') FROM answer
+      SELECT $1, $5, $6, 200, convert_to(json, 'UTF8') FROM answer
       ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING user_id),
     post AS (
-      INSERT INTO posts (id, author_id, title, body)
-      SELECT answer.id, key.user_id, $2, $3 FROM answer, key RETURNING id)
+      INSERT INTO posts (id, author_id, title, body, slug)
+      SELECT answer.id, key.user_id, $2, $3, ${freeSlug('$4')} FROM answer, key RETURNING id)
     SELECT json FROM answer, post`,
   values: post,
 };

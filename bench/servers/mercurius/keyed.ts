@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { freeSlug, slugsFor } from '../slug.ts';
 import { type PostRow, rows } from './database.ts';
 
 interface NewPost {
@@ -17,8 +18,8 @@ const INSERT_ONCE = `WITH made AS (
     INSERT INTO idempotency_keys (user_id, key_hash, fingerprint, status, body)
     SELECT $1::uuid, $4, $5, 200, convert_to(json, 'UTF8') FROM made
     ON CONFLICT (user_id, key_hash) DO NOTHING RETURNING user_id)
-  INSERT INTO posts (id, author_id, title, body)
-  SELECT made.id, key.user_id, $2, $3 FROM made, key
+  INSERT INTO posts (id, author_id, title, body, slug)
+  SELECT made.id, key.user_id, $2, $3, ${freeSlug('$6')} FROM made, key
   RETURNING id, title, author_id AS "authorId", comment_count AS "commentCount"`;
 const STORED = `SELECT convert_from(body, 'UTF8') AS json FROM idempotency_keys
   WHERE user_id = $1 AND key_hash = $2 AND fingerprint = $3`;
@@ -33,6 +34,7 @@ export async function createOnce({ authorId, key, title, body }: NewPost): Promi
     body,
     keyHash,
     fingerprint,
+    slugsFor(title),
   ]);
   if (made !== undefined) return made;
   const [stored] = await rows<{ json: string }>('stored', STORED, [authorId, keyHash, fingerprint]);

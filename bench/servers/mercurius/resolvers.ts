@@ -1,5 +1,6 @@
 import type { MercuriusContext } from 'mercurius';
 import { given } from '../child.ts';
+import { freeSlug, slugsFor } from '../slug.ts';
 import { type DatedPostRow, type PostRow, rows, type UserRow } from './database.ts';
 import { createOnce } from './keyed.ts';
 import { connectionOf, decodeCursor, type PageArguments } from './pagination.ts';
@@ -19,7 +20,8 @@ const LIST_POSTS = `SELECT ${POST} FROM posts ORDER BY created_at DESC, id DESC 
 const FIRST_POSTS = `SELECT ${DATED_POST} FROM posts ORDER BY created_at DESC, id DESC LIMIT $1`;
 const POSTS_AFTER = `SELECT ${DATED_POST} FROM posts WHERE (created_at, id) < ($2, $3)
   ORDER BY created_at DESC, id DESC LIMIT $1`;
-const INSERT_POST = `INSERT INTO posts (author_id, title, body) VALUES ($1, $2, $3) RETURNING ${POST}`;
+const INSERT_POST = `INSERT INTO posts (author_id, title, body, slug) VALUES ($1, $2, $3, ${freeSlug('$4')})
+  RETURNING ${POST}`;
 
 const authorId = given('AUTHOR_ID');
 /** Without a look at keys, everybody is the author. */
@@ -50,7 +52,8 @@ export const resolvers = {
     ) {
       const key = context.reply.request.headers['idempotency-key'];
       if (typeof key === 'string') return createOnce({ authorId: callerOf(context), key, title, body });
-      return (await rows<PostRow>('insert', INSERT_POST, [callerOf(context), title, body]))[0];
+      const values = [callerOf(context), title, body, slugsFor(title)];
+      return (await rows<PostRow>('insert', INSERT_POST, values))[0];
     },
   },
   Post: { createdAt: ({ createdAt }: DatedPostRow) => createdAt.toISOString() },
