@@ -81,4 +81,59 @@ query PostsPage($after: String) {
 `,
     variables: '{\n  "after": null\n}',
   },
+  {
+    name: 'PostBySlug',
+    query: `# What the page of a post needs: a former slug
+# finds the post, too, so compare "slug".
+query PostBySlug($slug: String!) {
+  postBySlug(slug: $slug) {
+    slug
+    title
+    body
+    author {
+      name
+      handle
+      bio
+    }
+  }
+}
+`,
+    variables: '{\n  "slug": "on-loops"\n}',
+  },
+  {
+    name: 'LatestOfTag',
+    query: `# What a list needs: the beginning of each post.
+query LatestOfTag($filter: PostFilter) {
+  postsConnection(
+    first: 5
+    filter: $filter
+    orderBy: RECENTLY_UPDATED
+  ) {
+    totalCount
+    nodes {
+      slug
+      title
+      excerpt(length: 80)
+      updatedAt
+    }
+  }
+}
+`,
+    variables: '{\n  "filter": { "tags": ["computing"] }\n}',
+  },
+  {
+    name: 'Drafts',
+    query: `# Only the account itself sees its drafts.
+query Drafts {
+  viewer {
+    drafts(limit: 5) {
+      id
+      title
+      version
+      updatedAt
+    }
+  }
+}
+`,
+  },
 ];
