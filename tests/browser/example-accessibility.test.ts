@@ -83,7 +83,12 @@ describe('the example page', () => {
     await page.getByLabel('Edit comment').fill('a draft');
     await expectAccessible(page, 'comment that is changed');
     await page.getByRole('button', { name: 'Cancel' }).click();
-    const id = /posts\/(.+)$/.exec(page.url())?.[1];
+    const slug = /posts\/(.+)$/.exec(page.url())?.[1];
+    const { data } = await server.gql('query ($slug: String!) { postBySlug(slug: $slug) { id } }', {
+      key,
+      variables: { slug },
+    });
+    const { id } = (data as { readonly postBySlug: { readonly id: string } }).postBySlug;
     await page.getByRole('link', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Text').fill('a draft');
     const change = 'mutation ($id: ID!) { updatePost(id: $id, body: "of somebody else") { id } }';
@@ -94,6 +99,16 @@ describe('the example page', () => {
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.locator('[aria-invalid=true]').first().waitFor();
     await expectAccessible(page, 'editor with an error');
+    await page.getByRole('link', { name: 'Drafts' }).click();
+    await page.getByRole('link', { name: 'On machines that compose music' }).waitFor();
+    await expectAccessible(page, 'drafts');
+    await page.getByRole('link', { name: 'On machines that compose music' }).click();
+    await page.getByRole('button', { name: 'Save draft' }).waitFor();
+    await expectAccessible(page, 'draft');
+    await page.goto(`${example.url}#/users/ada`);
+    await page.getByRole('link', { name: 'Edit your profile' }).waitFor();
+    await page.locator('.posts h2').first().waitFor();
+    await expectAccessible(page, 'profile');
 
     server.kill('SIGKILL');
     await page.getByRole('link', { name: 'Posts', exact: true }).click();
@@ -115,6 +130,8 @@ describe('the example page', () => {
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('Skip to the content');
     await page.keyboard.press('Enter');
+    // Past the menu that sorts the list.
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     const first = await focused();
     await page.keyboard.press('Enter');

@@ -77,7 +77,7 @@ describe('two people who change one post on the example page', () => {
     if (isDeaf) await deafen(late);
     await text(early).fill('The early text');
     await text(late).fill('The late text');
-    await late.getByText('Draft', { exact: true }).waitFor();
+    await late.getByText('Not saved', { exact: true }).waitFor();
     await save(early).click();
     await saved(early);
     if (isDeaf) await save(late).click();
@@ -119,7 +119,7 @@ describe('two people who change one post on the example page', () => {
     await ada.getByRole('button', { name: 'Use the saved one' }).click();
     expect(await text(ada).inputValue()).toBe('Of Grace');
     expect(await ada.evaluate(() => document.activeElement?.id)).toBe('body');
-    expect(await ada.getByText('Draft', { exact: true }).count()).toBe(0);
+    expect(await ada.getByText('Not saved', { exact: true }).count()).toBe(0);
     await text(ada).fill('Of Ada again');
     await grace.getByRole('button', { name: 'Delete' }).click();
     await grace.getByRole('button', { name: 'Delete post' }).click();

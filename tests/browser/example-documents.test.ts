@@ -50,7 +50,7 @@ it.each(['own', 'other'] as const)(
   async (from) => {
     const example = await startExample(from);
     const { server, key } = example;
-    expect(await documents(example, 'publish', DOCUMENTS)).toMatchObject({ code: 0, json: { published: 3 } });
+    expect(await documents(example, 'publish', DOCUMENTS)).toMatchObject({ code: 0, json: { published: 4 } });
     const page = await example.open();
     const seen = watchLists(page);
     await signIn(page, 'Ada', example.password);

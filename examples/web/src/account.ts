@@ -1,6 +1,7 @@
 import type { CallOptions, SessionUser } from 'content-graph-client';
 import { session } from './api/client.ts';
 import { errorOf, type Failure } from './api/failure.ts';
+import { watchReturns } from './live/returns.ts';
 
 type Cause = 'start' | 'here' | 'elsewhere' | 'ended';
 
@@ -54,9 +55,7 @@ export function watchAccount({ onChange, update }: AccountOptions) {
 
   const onReturn = () => void ask();
   channel.onmessage = onReturn;
-  window.addEventListener('focus', onReturn);
-  window.addEventListener('pageshow', onReturn);
-  document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && onReturn());
+  watchReturns(onReturn);
 
   return {
     ask,

@@ -7,7 +7,7 @@ import { announce } from './parts/announce.ts';
 import { avatar } from './parts/byline.ts';
 import { keepFocus } from './parts/keep-focus.ts';
 import { describeError, failureNotice } from './parts/notice.ts';
-import { listPath, newPath, type Route, routeOf } from './router.ts';
+import { draftsPath, listPath, newPath, type Route, routeOf } from './router.ts';
 import type { Screen } from './screens/screen.ts';
 import { createSignIn } from './screens/sign-in.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
@@ -60,9 +60,9 @@ export function startApp(root: HTMLElement): void {
   }
 
   async function signOut(options: CallOptions): Promise<void> {
-    const { forgetDrafts } = workspace ?? {};
+    const { forgetUnsaved } = workspace ?? {};
     await account.signOut(options);
-    forgetDrafts?.();
+    forgetUnsaved?.();
   }
 
   function focusHeading(): void {
@@ -74,6 +74,8 @@ export function startApp(root: HTMLElement): void {
     notice = undefined;
     workspace?.open(routeOf(location.hash));
     show();
+    // A reader who chooses an order may choose another one.
+    if (document.activeElement instanceof HTMLSelectElement) return;
     if (workspace?.restorePlace() !== true) focusHeading();
   }
 
@@ -82,19 +84,22 @@ export function startApp(root: HTMLElement): void {
     root.querySelector<HTMLElement>('main')?.focus();
   }
 
-  /** A list of a tag is one of posts, not the one that the link leads to. */
-  function currentOf({ screen, ...route }: Route) {
-    if (screen === 'new') return { posts: nothing, new: 'page' };
-    return { posts: screen === 'posts' ? ('tag' in route ? 'true' : 'page') : nothing, new: nothing };
+  /** A list of a tag or of a user is one of posts, not the one that the link leads to. */
+  function isWithin(path: string, route: Route): boolean {
+    const { screen } = routeOf(path);
+    return screen === route.screen || (screen === 'drafts' && route.screen === 'draft');
   }
 
-  function navigation(): TemplateResult {
-    const current = currentOf(routeOf(location.hash));
-    return html`<nav aria-label="Main">
-      <a class="nav-link" href=${listPath} aria-current=${current.posts}>Posts</a>
-      <a class="nav-link" href=${newPath} aria-current=${current.new}>New post</a>
-    </nav>`;
+  function navigationLink(path: string, label: string): TemplateResult {
+    const { hash } = location;
+    const isHere = path === hash || (hash === '' && path === listPath());
+    const current = isHere ? 'page' : isWithin(path, routeOf(hash)) ? 'true' : nothing;
+    return html`<a class="nav-link" href=${path} aria-current=${current}>${label}</a>`;
   }
+
+  const navigation = () => html`<nav aria-label="Main">
+    ${navigationLink(listPath(), 'Posts')} ${navigationLink(draftsPath, 'Drafts')} ${navigationLink(newPath, 'New post')}
+  </nav>`;
 
   const menu = (user: SessionUser) => html`${navigation()}
     <div class="account">
@@ -124,7 +129,7 @@ export function startApp(root: HTMLElement): void {
       html`<a class="skip-link" href="#main" @click=${skip}>Skip to the content</a>
         <header>
           <div class="bar">
-            <a class="brand" href=${listPath}><span class="mark" aria-hidden="true"></span><span class="brand-name">Content Graph API</span></a>
+            <a class="brand" href=${listPath()}><span class="mark" aria-hidden="true"></span><span class="brand-name">Content Graph API</span></a>
             ${workspace === undefined ? nothing : menu(account.user ?? workspace.user)}
           </div>
         </header>

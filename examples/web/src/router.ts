@@ -1,8 +1,27 @@
+/** The orders of a list, by the word in its address. */
+export const ORDERS = {
+  newest: { orderBy: 'NEWEST', label: 'Newest' },
+  oldest: { orderBy: 'OLDEST', label: 'Oldest' },
+  updated: { orderBy: 'RECENTLY_UPDATED', label: 'Recently updated' },
+} as const;
+
+export type Order = keyof typeof ORDERS;
+
+/** A list of posts: of a tag, of a user by handle or id, or of all posts. */
+export interface ListRoute {
+  readonly screen: 'posts';
+  readonly tag?: string;
+  readonly user?: string;
+  readonly order: Order;
+}
+
 /** The address of a screen, after `#`. */
 export type Route =
-  | { readonly screen: 'posts'; readonly tag?: string }
-  | { readonly screen: 'post' | 'edit'; readonly id: string }
-  | { readonly screen: 'new' };
+  | ListRoute
+  /** By slug, former slug or id. */
+  | { readonly screen: 'post'; readonly slug: string }
+  | { readonly screen: 'edit' | 'draft'; readonly id: string }
+  | { readonly screen: 'new' | 'drafts' };
 
 /** Text that is not valid percent-encoding stands for itself. */
 function decoded(text: string): string {
@@ -13,16 +32,36 @@ function decoded(text: string): string {
   }
 }
 
+const isOrder = (text: string | null): text is Order => text !== null && Object.hasOwn(ORDERS, text);
+
 /** The route of an address. Unknown ones lead to the list. */
 export function routeOf(hash: string): Route {
-  const [first, second, third] = hash.replace(/^#\/?/, '').split('/');
+  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [first, name = '', last] = path.split('/').map(decoded);
   if (first === 'new') return { screen: 'new' };
-  if (first === 'tags' && second !== undefined) return { screen: 'posts', tag: decoded(second) };
-  if (first !== 'posts' || second === undefined || second === '') return { screen: 'posts' };
-  return { screen: third === 'edit' ? 'edit' : 'post', id: decoded(second) };
+  if (first === 'drafts') return name === '' ? { screen: 'drafts' } : { screen: 'draft', id: name };
+  if (first === 'posts' && name !== '')
+    return last === 'edit' ? { screen: 'edit', id: name } : { screen: 'post', slug: name };
+  const sort = new URLSearchParams(search).get('sort');
+  const list = { screen: 'posts', order: isOrder(sort) ? sort : 'newest' } as const;
+  if (name === '') return list;
+  if (first === 'tags') return { ...list, tag: name };
+  return first === 'users' ? { ...list, user: name } : list;
 }
 
-export const listPath = '#/';
+const under = (folder: string, name: string) => `#/${folder}/${encodeURIComponent(name)}`;
+
 export const newPath = '#/new';
-export const postPath = (id: string) => `#/posts/${encodeURIComponent(id)}`;
-export const editPath = (id: string) => `${postPath(id)}/edit`;
+export const draftsPath = '#/drafts';
+export const draftPath = (id: string) => under('drafts', id);
+export const postPath = (slug: string) => under('posts', slug);
+export const editPath = (id: string) => `${under('posts', id)}/edit`;
+export const tagPath = (tag: string) => under('tags', tag);
+export const userPath = ({ id, handle }: { readonly id: string; readonly handle: string | null }) =>
+  under('users', handle ?? id);
+
+/** The address of a list. */
+export function listPath({ tag, user, order }: Omit<ListRoute, 'screen'> = { order: 'newest' }): string {
+  const path = tag !== undefined ? tagPath(tag) : user !== undefined ? under('users', user) : '#/';
+  return order === 'newest' ? path : `${path}?sort=${order}`;
+}

@@ -2,12 +2,14 @@ import { createClient, openChanges, type SessionUser } from 'content-graph-clien
 import { GRAPHQL_URL } from './api/client.ts';
 import { createCall } from './api/failure.ts';
 import { ChangesSubscription, ViewerQuery } from './api/operations.ts';
-import { openDrafts } from './forms/drafts.ts';
+import { openUnsaved } from './forms/unsaved.ts';
 import { watchLive } from './live/live-status.ts';
-import type { Route } from './router.ts';
+import { type ListRoute, listPath, type Route } from './router.ts';
+import { createDrafts } from './screens/drafts.ts';
 import { createEditor } from './screens/editor.ts';
 import { createPost } from './screens/post.ts';
 import { createPosts, type PostsScreen } from './screens/posts.ts';
+import { createProfile } from './screens/profile.ts';
 import type { Context, Screen } from './screens/screen.ts';
 
 export interface WorkspaceOptions {
@@ -18,11 +20,13 @@ export interface WorkspaceOptions {
 
 /** Everything that belongs to the user who is signed in. Another user gets another one. */
 export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
-  const drafts = openDrafts(user.id);
-  const client = createClient({ url: GRAPHQL_URL, identity: user.id, storage: drafts.storage });
+  const unsaved = openUnsaved(user.id);
+  const client = createClient({ url: GRAPHQL_URL, identity: user.id, storage: unsaved.storage });
   const changes = openChanges(client, ChangesSubscription, (data) => data.changes);
   const live = watchLive(changes, client.retry, update);
   let posts: PostsScreen | undefined;
+  /** The address of `posts`. */
+  let postsPath: string | undefined;
   let screen: Screen | undefined;
   let isOpen = true;
   let isAdmin = false;
@@ -58,7 +62,7 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     };
     const mayChange = (authorId: string) => isAdmin || authorId === user.id;
     const status = live.render;
-    return { user, client, drafts, changes, mutate, mayChange, status, update, onSignedOut: onEnded, go };
+    return { user, client, unsaved, changes, mutate, mayChange, status, update, onSignedOut: onEnded, go };
   }
 
   function show(create: (context: Context) => Screen): void {
@@ -67,13 +71,14 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     screen = own;
   }
 
-  function openPosts(tag: string | undefined): void {
-    if (posts === undefined || posts.tag !== tag) {
+  function openPosts(route: ListRoute): void {
+    const path = listPath(route);
+    if (path !== postsPath) {
       posts?.dispose();
-      posts = createPosts(
-        contextFor(() => screen === posts),
-        tag,
-      );
+      const context = contextFor(() => screen === posts);
+      const { user: name } = route;
+      posts = name === undefined ? createPosts(context, route) : createProfile(context, name, route);
+      postsPath = path;
     }
     screen = posts;
   }
@@ -90,14 +95,17 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     },
     open(route: Route): void {
       leave();
-      if (route.screen === 'posts') openPosts(route.tag);
-      else if (route.screen === 'new') show((context) => createEditor(context, undefined));
-      else if (route.screen === 'edit') show((context) => createEditor(context, route.id));
-      else show((context) => createPost(context, route.id, posts?.find(route.id)));
+      if (route.screen === 'posts') openPosts(route);
+      else if (route.screen === 'new') show((context) => createEditor(context, 'post'));
+      else if (route.screen === 'edit') show((context) => createEditor(context, 'post', route.id));
+      else if (route.screen === 'draft') show((context) => createEditor(context, 'draft', route.id));
+      else if (route.screen === 'post')
+        show((context) => createPost(context, route.slug, posts?.find(route.slug)));
+      else show(createDrafts);
     },
     /** Returns to the place in the list that the reader came from. False if there is none. */
     restorePlace: () => screen === posts && posts?.restore() === true,
-    forgetDrafts: drafts.clear,
+    forgetUnsaved: unsaved.clear,
     close(): void {
       isOpen = false;
       live.close();

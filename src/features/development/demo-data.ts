@@ -51,7 +51,7 @@ export const DEMO_POSTS: readonly DemoPost[] = [
   {
     author: 'Ada',
     title: 'Notes on the Analytical Engine',
-    body: 'The engine weaves algebraic patterns just as the loom weaves flowers and leaves. It has no pretensions to originate anything.',
+    body: 'The engine weaves algebraic patterns just as the loom weaves flowers and leaves. It has no pretensions to originate anything.\n\nIt can do whatever we know how to order it to perform. It can follow analysis, but it has no power of anticipating any relations or truths. Its province is to assist us in making available what we are already acquainted with.',
     tags: ['computing', 'history'],
     minutesAgo: 5_000,
     comments: [
@@ -74,7 +74,7 @@ export const DEMO_POSTS: readonly DemoPost[] = [
   {
     author: 'Linus',
     title: 'Just a hobby, will not be big',
-    body: 'I am doing a free operating system. It has been brewing since April and is starting to get ready. I would like any feedback on what people want in it.',
+    body: 'I am doing a free operating system. It has been brewing since April and is starting to get ready. I would like any feedback on what people want in it.\n\nIt is not portable, and it probably never will support anything other than the disks I have. If you like to write your own device drivers, this one might be for you.',
     tags: ['operating systems', 'open source'],
     minutesAgo: 3_600,
     comments: [

@@ -1,9 +1,9 @@
 import { ContentGraphError } from 'content-graph-client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Draft } from '../../../examples/web/src/forms/drafts.ts';
 import { createEdit, type Stored } from '../../../examples/web/src/forms/edit.ts';
 import { tagsIn, tagText } from '../../../examples/web/src/forms/tags.ts';
+import type { Unsaved } from '../../../examples/web/src/forms/unsaved.ts';
 import { createHeld } from '../../../examples/web/src/live/held.ts';
 
 type Field = 'title' | 'body';
@@ -20,19 +20,19 @@ const step = fc.oneof(
 /** A form over a service, and what its user has seen of each field. */
 function startWorld() {
   let stored: Stored<Field> = { version: 1, values: { title: 'a', body: 'a' } };
-  let draft: Draft | undefined;
+  let kept: Unsaved | undefined;
   const seen = { title: new Set<string>(), body: new Set<string>() };
   const unseen: string[] = [];
 
   const context = {
     client: { intent: () => ({ isOpen: false, discard: () => undefined }) },
-    drafts: {
-      read: () => draft,
-      write: (_name: string, next: Draft) => {
-        draft = structuredClone(next);
+    unsaved: {
+      read: () => kept,
+      write: (_name: string, next: Unsaved) => {
+        kept = structuredClone(next);
       },
       remove: () => {
-        draft = undefined;
+        kept = undefined;
       },
     },
     onSignedOut: () => undefined,
@@ -99,7 +99,7 @@ describe('an edit of what others edit too', () => {
         }
         expect(world.unseen).toEqual([]);
         edit.rebase(world.stored);
-        if (!edit.isDraft) expect(edit.values).toEqual(world.stored.values);
+        if (!edit.isUnsaved) expect(edit.values).toEqual(world.stored.values);
       }),
       { numRuns: 500 },
     );

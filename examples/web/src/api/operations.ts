@@ -1,31 +1,94 @@
 import type { ResultOf } from 'gql.tada';
 import { graphql } from './graphql.ts';
 
-const PostFields = graphql(`
-  fragment PostFields on Post @_unmask {
+const AuthorFields = graphql(`
+  fragment AuthorFields on User @_unmask {
+    id
+    name
+    handle
+    avatarUrl
+  }
+`);
+
+/** Lists have the beginning of a post. */
+const SummaryFields = graphql(
+  `
+    fragment SummaryFields on Post @_unmask {
+      id
+      slug
+      title
+      excerpt
+      tags
+      createdAt
+      updatedAt
+      version
+      commentCount
+      author { ...AuthorFields }
+    }
+  `,
+  [AuthorFields],
+);
+
+const PostFields = graphql(
+  `
+    fragment PostFields on Post @_unmask {
+      ...SummaryFields
+      body
+    }
+  `,
+  [SummaryFields],
+);
+
+const CommentFields = graphql(
+  `
+    fragment CommentFields on Comment @_unmask {
+      id
+      body
+      createdAt
+      version
+      author { ...AuthorFields }
+    }
+  `,
+  [AuthorFields],
+);
+
+const DraftSummaryFields = graphql(`
+  fragment DraftSummaryFields on Draft @_unmask {
     id
     title
-    body
     tags
-    createdAt
-    version
-    commentCount
-    author { id name }
+    updatedAt
   }
 `);
 
-const CommentFields = graphql(`
-  fragment CommentFields on Comment @_unmask {
-    id
-    body
-    createdAt
-    version
-    author { id name }
-  }
-`);
+const DraftFields = graphql(
+  `
+    fragment DraftFields on Draft @_unmask {
+      ...DraftSummaryFields
+      body
+      version
+    }
+  `,
+  [DraftSummaryFields],
+);
 
+const ProfileFields = graphql(
+  `
+    fragment ProfileFields on User @_unmask {
+      ...AuthorFields
+      bio
+    }
+  `,
+  [AuthorFields],
+);
+
+export type Author = ResultOf<typeof AuthorFields>;
+export type Summary = ResultOf<typeof SummaryFields>;
 export type Post = ResultOf<typeof PostFields>;
 export type Comment = ResultOf<typeof CommentFields>;
+export type DraftSummary = ResultOf<typeof DraftSummaryFields>;
+export type Draft = ResultOf<typeof DraftFields>;
+export type Profile = ResultOf<typeof ProfileFields>;
 
 export const ViewerQuery = graphql(`
   query Viewer {
@@ -35,23 +98,35 @@ export const ViewerQuery = graphql(`
 
 const PostsDocument = graphql(
   `
-    query Posts($first: Int!, $after: String, $tag: String) {
-      postsConnection(first: $first, after: $after, tag: $tag) {
-        nodes { ...PostFields }
+    query Posts($first: Int!, $after: String, $tag: String, $filter: PostFilter, $orderBy: PostOrder) {
+      postsConnection(first: $first, after: $after, tag: $tag, filter: $filter, orderBy: $orderBy) {
+        nodes { ...SummaryFields }
         pageInfo { hasNextPage endCursor }
       }
+    }
+  `,
+  [SummaryFields],
+);
+
+/** Finds a post by its slug, a former slug or its id. */
+const PostDocument = graphql(
+  `
+    query Post($slug: String!) {
+      postBySlug(slug: $slug) { ...PostFields }
     }
   `,
   [PostFields],
 );
 
-const PostDocument = graphql(
+/** A handle is never an id, so at most one of the fields finds the user. */
+const ProfileDocument = graphql(
   `
-    query Post($id: ID!) {
-      post(id: $id) { ...PostFields }
+    query Profile($handle: String!, $id: ID!) {
+      userByHandle(handle: $handle) { ...ProfileFields }
+      user(id: $id) { ...ProfileFields }
     }
   `,
-  [PostFields],
+  [ProfileFields],
 );
 
 /** Backwards: those who talk are at the end. */
@@ -74,16 +149,41 @@ const CommentsDocument = graphql(
  * them ("Insert document-id"), and the build refuses those that are not of their texts.
  */
 export const PostsQuery = graphql.persisted(
-  'sha256:72247c2233c120ae9e11f4c3bc74fa13942380c442315b6dffee401667e3ea93',
+  'sha256:1185bf766b033908cb544c1571be82a39050e3b7169c804984c0657aac24deac',
   PostsDocument,
 );
 export const PostQuery = graphql.persisted(
-  'sha256:661b0b994f32323adb6eac1ef5c4ef41e7c9c078e8fb88ab82aaca785e95aa9b',
+  'sha256:14732c2b4ab9be20ce828de14e9d2e95c2b44a4e2c216235bf0ff9da17969e45',
   PostDocument,
 );
 export const CommentsQuery = graphql.persisted(
-  'sha256:093734c8a2c278292c018a23a39c1b9a35474b62895ff7196d9041a75f0dabac',
+  'sha256:5a23eea6466b9fc3ae8be7b533f2f31658615b5c6b07bdab54906243a1463757',
   CommentsDocument,
+);
+
+export const ProfileQuery = graphql.persisted('sha256:bc872ea145485fc7660a944a1c3283958d77efea3e10bf0fad8d079043a76a3c', ProfileDocument);
+
+export const DraftsQuery = graphql(
+  `
+    query Drafts($first: Int!, $after: String) {
+      viewer {
+        draftsConnection(first: $first, after: $after) {
+          nodes { ...DraftSummaryFields }
+          pageInfo { hasNextPage endCursor }
+        }
+      }
+    }
+  `,
+  [DraftSummaryFields],
+);
+
+export const DraftQuery = graphql(
+  `
+    query Draft($id: ID!) {
+      node(id: $id) { __typename ...DraftFields }
+    }
+  `,
+  [DraftFields],
 );
 
 /** One stream for all lists of all tabs. */
@@ -148,5 +248,37 @@ export const UpdateComment = graphql(
 export const DeleteComment = graphql(`
   mutation DeleteComment($id: ID!, $ifVersion: Int!) {
     deleteComment(id: $id, ifVersion: $ifVersion)
+  }
+`);
+
+export const CreateDraft = graphql(`
+  mutation CreateDraft($title: String!, $body: String!, $tags: [String!]) {
+    createDraft(title: $title, body: $body, tags: $tags) { id }
+  }
+`);
+
+export const UpdateDraft = graphql(
+  `
+    mutation UpdateDraft($id: ID!, $ifVersion: Int!, $title: String, $body: String, $tags: [String!]) {
+      updateDraft(id: $id, ifVersion: $ifVersion, title: $title, body: $body, tags: $tags) { ...DraftFields }
+    }
+  `,
+  [DraftFields],
+);
+
+/** Saves the draft and publishes it: both or neither. */
+export const PublishDraft = graphql(
+  `
+    mutation PublishDraft($id: ID!, $ifVersion: Int!, $title: String, $body: String, $tags: [String!]) {
+      updateDraft(id: $id, ifVersion: $ifVersion, title: $title, body: $body, tags: $tags) { id }
+      publishDraft(id: $id) { ...PostFields }
+    }
+  `,
+  [PostFields],
+);
+
+export const DeleteDraft = graphql(`
+  mutation DeleteDraft($id: ID!, $ifVersion: Int!) {
+    deleteDraft(id: $id, ifVersion: $ifVersion)
   }
 `);

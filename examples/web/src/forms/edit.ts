@@ -1,6 +1,13 @@
 import type { MutateOptions } from 'content-graph-client';
-import type { Basis } from './drafts.ts';
-import { createTask, type Task, type TaskContext, type TaskOptions } from './task.ts';
+import {
+  createTask,
+  type Task,
+  type TaskAction,
+  type TaskButton,
+  type TaskContext,
+  type TaskOptions,
+} from './task.ts';
+import type { Basis } from './unsaved.ts';
 
 type Values<Field extends string> = Readonly<Record<Field, string>>;
 
@@ -8,20 +15,26 @@ export interface Stored<Field extends string> extends Basis {
   readonly values: Values<Field>;
 }
 
-export interface EditOptions<Field extends string, Result>
-  extends Omit<TaskOptions<Field, Result>, 'send' | 'initial' | 'basis'> {
-  /** What is stored now. */
-  readonly stored: Stored<Field>;
+export interface EditAction<Field extends string, Result> extends Omit<TaskAction<Field, Result>, 'send'> {
   /** Sends the fields that were changed. Rejected with `CONFLICT` where the version is another. */
   readonly send: (
     fields: Partial<Values<Field>>,
     ifVersion: number,
     options: MutateOptions,
   ) => Promise<Result>;
+}
+
+export interface EditOptions<Field extends string, Result, OtherResult>
+  extends EditAction<Field, Result>,
+    Pick<TaskOptions<Field, Result, OtherResult>, 'name'> {
+  /** What is stored now. */
+  readonly stored: Stored<Field>;
+  /** What the second button does, if there is one. It acts without a change, too. */
+  readonly other?: EditAction<Field, OtherResult>;
   /** Nothing was changed. */
   readonly onUnchanged: () => void;
   /** The service has another version: `rebase` with it. */
-  readonly onConflict: () => void;
+  readonly onConflict: (button: TaskButton) => void;
 }
 
 export interface Edit<Field extends string> extends Task<Field> {
@@ -34,33 +47,39 @@ export interface Edit<Field extends string> extends Task<Field> {
 }
 
 /** A change of something that others may change too. Nobody's text is replaced by somebody who has not seen it. */
-export function createEdit<Field extends string, Result>(
+export function createEdit<Field extends string, Result, OtherResult = never>(
   context: TaskContext,
-  { stored, send, onUnchanged, onConflict, ...options }: EditOptions<Field, Result>,
+  { name, stored, other, onUnchanged, onConflict, ...main }: EditOptions<Field, Result, OtherResult>,
 ): Edit<Field> {
-  const draft = context.drafts.read(options.name)?.basis;
+  const kept = context.unsaved.read(name)?.basis;
   /** What the text here began from, with all that was decided about since. */
-  let settled: Stored<Field> = { version: stored.version, values: { ...stored.values, ...draft?.values } };
-  if (draft !== undefined) settled = { ...settled, version: draft.version };
+  let settled: Stored<Field> = { version: stored.version, values: { ...stored.values, ...kept?.values } };
+  if (kept !== undefined) settled = { ...settled, version: kept.version };
   let latest = stored;
   const theirs = new Map<Field, string>();
   const fields = Object.keys(stored.values) as Field[];
 
-  const task = createTask<Field, Result>(context, {
-    ...options,
-    initial: stored.values,
-    basis: () => settled,
-    send(values, callOptions) {
+  const withChanges = <Of>({ send, onDone }: EditAction<Field, Of>): TaskAction<Field, Of> => ({
+    send(values, options) {
       const changed = fields.filter((field) => values[field] !== settled.values[field]);
       const sent = Object.fromEntries(changed.map((field) => [field, values[field]]));
-      return send(sent as Partial<Values<Field>>, settled.version, callOptions);
+      return send(sent as Partial<Values<Field>>, settled.version, options);
     },
+    onDone,
+  });
+
+  const task = createTask<Field, Result, OtherResult>(context, {
+    ...withChanges(main),
+    name,
+    initial: stored.values,
+    basis: () => settled,
+    ...(other && { other: withChanges(other) }),
   });
 
   /** What is decided about has this value in what is stored now. */
   function settle(values: Partial<Values<Field>>): void {
     settled = theirs.size === 0 ? latest : { ...settled, values: { ...settled.values, ...values } };
-    // Saves the draft with what it is compared with now.
+    // Saves the text with what it is compared with now.
     for (const field of fields.slice(0, 1)) task.set(field, task.values[field]);
   }
 
@@ -87,8 +106,8 @@ export function createEdit<Field extends string, Result>(
     get state() {
       return task.state;
     },
-    get isDraft() {
-      return task.isDraft;
+    get isUnsaved() {
+      return task.isUnsaved;
     },
     theirs,
     set: task.set,
@@ -99,15 +118,15 @@ export function createEdit<Field extends string, Result>(
       settle({ [field]: text } as Partial<Values<Field>>);
       if (which === 'theirs') task.set(field, text);
     },
-    async submit() {
+    async submit(button = 'main') {
       // What others have written is decided about first.
       if (theirs.size > 0) return;
-      if (!task.isDraft) {
+      if (button === 'main' && !task.isUnsaved) {
         task.discard();
         return onUnchanged();
       }
-      await task.submit();
-      if (task.state.kind === 'failed' && task.state.error.code === 'CONFLICT') onConflict();
+      await task.submit(button);
+      if (task.state.kind === 'failed' && task.state.error.code === 'CONFLICT') onConflict(button);
     },
     discard() {
       theirs.clear();

@@ -47,10 +47,10 @@ function theirsFor<Field extends string>(
   </div>`;
 }
 
-/** Says that what stands in a form is a draft. */
-export function draftNote<Field extends string>(task: Task<Field>): TemplateResult | typeof nothing {
-  if (!task.isDraft || task.state.kind === 'sending') return nothing;
-  return html`<p class="draft"><span class="draft-mark">Draft</span> Not saved. It is kept in this tab.
+/** Says that the text in a form is not saved. */
+export function unsavedNote<Field extends string>(task: Task<Field>): TemplateResult | typeof nothing {
+  if (!task.isUnsaved || task.state.kind === 'sending') return nothing;
+  return html`<p class="unsaved"><span class="unsaved-mark">Not saved</span> Your text is kept in this tab.
     <button type="button" class="small" @click=${task.discard}>Discard it</button></p>`;
 }
 

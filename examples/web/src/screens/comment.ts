@@ -2,7 +2,7 @@ import type { ResultOf } from 'gql.tada';
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { type Comment, DeleteComment, UpdateComment } from '../api/operations.ts';
 import { createEdit, type Edit } from '../forms/edit.ts';
-import { draftNote, field, focusInvalid, outcome } from '../forms/fields.ts';
+import { field, focusInvalid, outcome, unsavedNote } from '../forms/fields.ts';
 import { announce } from '../parts/announce.ts';
 import { avatar, byline } from '../parts/byline.ts';
 import { createDeletion } from './deletion.ts';
@@ -17,7 +17,7 @@ export interface CommentOptions {
 }
 
 /** The names under which the changed comments on a post are kept begin so; the id of a comment follows. */
-export const draftsOn = (postId: string) => `comment on ${postId} `;
+export const unsavedOn = (postId: string) => `comment on ${postId} `;
 
 const storedOf = ({ version, body }: Comment) => ({ version, values: { body } });
 
@@ -26,9 +26,9 @@ export function createCommentItem(
   context: Context,
   { comment, postId, postAuthor, refresh }: CommentOptions,
 ) {
-  const { user, drafts, mutate, mayChange, update } = context;
+  const { user, unsaved, mutate, mayChange, update } = context;
   const { id } = comment;
-  const name = `${draftsOn(postId)}${id}`;
+  const name = `${unsavedOn(postId)}${id}`;
   let current = comment;
   let edit: Edit<'body'> | undefined;
 
@@ -83,7 +83,7 @@ export function createCommentItem(
 
   const form = (of: Edit<'body'>) => html`<form class="comment-edit" novalidate @submit=${submit}>
     ${field({ task: of, name: 'body', id: `edit-${id}`, label: 'Edit comment', rows: 3 })}
-    ${draftNote(of)} ${outcome(of)}
+    ${unsavedNote(of)} ${outcome(of)}
     <div class="actions">
       <button class="primary small" ?disabled=${of.theirs.size > 0} aria-busy=${of.state.kind === 'sending'}>
         ${of.state.kind === 'sending' ? 'Saving…' : 'Save'}
@@ -92,7 +92,7 @@ export function createCommentItem(
     </div>
   </form>`;
 
-  if (drafts.read(name) !== undefined) begin();
+  if (unsaved.read(name) !== undefined) begin();
   return {
     show(next: Comment): void {
       current = next;

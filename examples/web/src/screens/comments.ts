@@ -2,19 +2,19 @@ import type { ResultOf } from 'gql.tada';
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import { type Comment, CreateComment } from '../api/operations.ts';
-import { draftNote, field, focusInvalid, outcome, quoted } from '../forms/fields.ts';
+import { field, focusInvalid, outcome, quoted, unsavedNote } from '../forms/fields.ts';
 import { createTask } from '../forms/task.ts';
 import { openComments } from '../live/list.ts';
 import { announce } from '../parts/announce.ts';
 import { listNotice } from '../parts/notice.ts';
-import { createCommentItem, draftsOn } from './comment.ts';
+import { createCommentItem, unsavedOn } from './comment.ts';
 import type { Context, Mutated } from './screen.ts';
 
 const PAGE_SIZE = 20;
 
 /** The comments on a post, the last ones in the order of a talk, and a form for another one. */
 export function createComments(context: Context, postId: string, postAuthor: () => string | undefined) {
-  const { user, drafts, mutate, update } = context;
+  const { user, unsaved, mutate, update } = context;
   const items = new Map<string, ReturnType<typeof createCommentItem>>();
   let newest: string | undefined;
   const list = openComments(context, postId, PAGE_SIZE, ({ items: found = [] }) => {
@@ -76,18 +76,18 @@ export function createComments(context: Context, postId: string, postAuthor: () 
     const oldest = hasMore ? found.at(-1)?.id : '';
     const isRead = (id: string) => list.current.items !== undefined && oldest !== undefined && id > oldest;
     const isGone = (id: string) => !known.has(id) && (isPostGone || isRead(id));
-    const names = drafts.names(draftsOn(postId));
-    return names.filter((name) => isGone(name.slice(draftsOn(postId).length))).map(remains);
+    const names = unsaved.names(unsavedOn(postId));
+    return names.filter((name) => isGone(name.slice(unsavedOn(postId).length))).map(remains);
   }
 
   function remains(name: string): TemplateResult {
     const discard = () => {
-      drafts.remove(name);
+      unsaved.remove(name);
       void update();
     };
     return html`<div class="notice" role="status">
       <p>The comment that you were changing was deleted. Your text:</p>
-      ${quoted('Your text', drafts.read(name)?.values.body ?? '')}
+      ${quoted('Your text', unsaved.read(name)?.values.body ?? '')}
       <button type="button" class="small" @click=${discard}>Discard it</button>
     </div>`;
   }
@@ -104,7 +104,7 @@ export function createComments(context: Context, postId: string, postAuthor: () 
 
   const form = () => html`<form class="comment-form" novalidate @submit=${submit}>
     ${field({ task, name: 'body', label: 'Your comment', rows: 3 })}
-    ${draftNote(task)} ${outcome(task)}
+    ${unsavedNote(task)} ${outcome(task)}
     <div class="actions">
       <button class="primary" aria-busy=${task.state.kind === 'sending'}>
         ${task.state.kind === 'sending' ? 'Sending…' : 'Comment'}

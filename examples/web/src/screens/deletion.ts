@@ -7,7 +7,7 @@ import type { Context } from './screen.ts';
 
 export interface DeletionOptions<Result> {
   readonly id: string;
-  readonly what: 'post' | 'comment';
+  readonly what: 'post' | 'comment' | 'draft';
   readonly hint: string;
   /** Deletes the version that the page shows. */
   readonly send: (options: MutateOptions) => Promise<Result>;
@@ -16,7 +16,7 @@ export interface DeletionOptions<Result> {
   readonly refresh: () => Promise<void>;
 }
 
-const VERBS = { post: 'Delete', comment: 'Remove' } as const;
+const VERBS = { post: 'Delete', draft: 'Delete', comment: 'Remove' } as const;
 
 /** A button that deletes something once the user has confirmed it. */
 export function createDeletion<Result>(
@@ -43,7 +43,7 @@ export function createDeletion<Result>(
 
   return {
     render: (): TemplateResult => html`
-      <button type="button" class=${what === 'post' ? 'danger' : 'danger small'} @click=${() => dialog()?.showModal()}>${verb}</button>
+      <button type="button" class=${what === 'comment' ? 'danger small' : 'danger'} @click=${() => dialog()?.showModal()}>${verb}</button>
       <dialog id="delete-${id}" aria-labelledby="delete-title-${id}">
         <h2 id="delete-title-${id}">${verb} this ${what}?</h2>
         <p class="dialog-text">${hint} You cannot undo this.</p>

@@ -1,8 +1,8 @@
 import type { Changes, Client, Document, MutateOptions, SessionUser } from 'content-graph-client';
 import type { TemplateResult } from 'lit-html';
 import type { Change } from '../api/operations.ts';
-import type { Drafts } from '../forms/drafts.ts';
 import type { TaskContext } from '../forms/task.ts';
+import type { UnsavedTexts } from '../forms/unsaved.ts';
 
 /** What the window shows for a route. Its heading is an `h1` that can be focused. */
 export interface Screen {
@@ -22,7 +22,7 @@ export interface Mutated<Data> {
 export interface Context extends TaskContext {
   readonly user: SessionUser;
   readonly client: Client;
-  readonly drafts: Drafts;
+  readonly unsaved: UnsavedTexts;
   readonly changes: Changes<Change>;
   readonly mutate: <Data, Variables>(
     document: Document<Data, Variables>,

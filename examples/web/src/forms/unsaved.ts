@@ -3,7 +3,7 @@ import type { IntentStorage } from 'content-graph-client';
 type Values = Readonly<Record<string, string>>;
 
 /** What a person has typed. */
-export interface Draft {
+export interface Unsaved {
   readonly values: Values;
   /** What it began from, if it changes something. */
   readonly basis?: Basis;
@@ -16,10 +16,10 @@ export interface Basis {
 }
 
 /**
- * Drafts of one person in one tab. They survive a reload, as the intents of the client do in the same storage. Nobody
+ * What one person has typed and not saved in one tab. They survive a reload, as the intents of the client do in the same storage. Nobody
  * else who signs in in this tab sees them.
  */
-export function openDrafts(userId: string) {
+export function openUnsaved(userId: string) {
   const prefix = `${userId} `;
   let isCleared = false;
   const storage: IntentStorage = {
@@ -36,16 +36,16 @@ export function openDrafts(userId: string) {
       .map((name) => name.slice(prefix.length));
   return {
     storage,
-    read(name: string): Draft | undefined {
-      const text = storage.getItem(`draft ${name}`);
+    read(name: string): Unsaved | undefined {
+      const text = storage.getItem(`unsaved ${name}`);
       return text === null ? undefined : JSON.parse(text);
     },
     /** The names that begin so. */
     names: (beginning: string): readonly string[] =>
-      names(`draft ${beginning}`).map((name) => name.slice('draft '.length)),
-    write: (name: string, draft: Draft) => storage.setItem(`draft ${name}`, JSON.stringify(draft)),
-    remove: (name: string) => storage.removeItem(`draft ${name}`),
-    /** For good: the next session has drafts of its own. */
+      names(`unsaved ${beginning}`).map((name) => name.slice('unsaved '.length)),
+    write: (name: string, text: Unsaved) => storage.setItem(`unsaved ${name}`, JSON.stringify(text)),
+    remove: (name: string) => storage.removeItem(`unsaved ${name}`),
+    /** For good: the next session begins without them. */
     clear(): void {
       isCleared = true;
       for (const name of names('')) storage.removeItem(name);
@@ -53,4 +53,4 @@ export function openDrafts(userId: string) {
   };
 }
 
-export type Drafts = ReturnType<typeof openDrafts>;
+export type UnsavedTexts = ReturnType<typeof openUnsaved>;
