@@ -60,18 +60,18 @@ describe('the example page', () => {
 
   it('lists the beginning of each post, and reads no more of it', async () => {
     const example = await startExample();
-    await createPost(example, 'Long', `${'many words and '.repeat(100)}the last word`);
+    await createPost(example, 'A great many', `${'many words and '.repeat(100)}the last word`);
     const page = await example.open();
     const texts: string[] = [];
     page.on('response', async (response) => {
       if (new URL(response.url()).pathname === '/graphql') texts.push(await response.text().catch(() => ''));
     });
     await signIn(page, 'Ada', example.password);
-    const row = page.locator('.row', { hasText: 'Long' });
+    const row = page.locator('.row', { hasText: 'A great many' });
     await expect.poll(() => row.locator('.excerpt').innerText()).toMatch(/^many words and [\s\S]*…$/);
     await expect.poll(() => texts.some((text) => text.includes('"excerpt"'))).toBe(true);
     expect(texts.join()).not.toContain('the last word');
-    await row.getByRole('link', { name: 'Long' }).click();
+    await row.getByRole('link', { name: 'A great many' }).click();
     await page.locator('.post-body').getByText('the last word').waitFor();
   });
 
