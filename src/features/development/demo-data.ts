@@ -51,7 +51,7 @@ export const DEMO_POSTS: readonly DemoPost[] = [
   {
     author: 'Ada',
     title: 'Notes on the Analytical Engine',
-    body: 'The engine weaves algebraic patterns just as the loom weaves flowers and leaves. It has no pretensions to originate anything.\n\nIt can do whatever we know how to order it to perform. It can follow analysis, but it has no power of anticipating any relations or truths. Its province is to assist us in making available what we are already acquainted with.',
+    body: 'The engine weaves algebraic patterns just as the loom weaves flowers and leaves. It has no pretensions to originate anything.\n\nIt does what we know how to order it to perform. It can follow analysis, but it has no power of anticipating any relations or truths. Its province is to assist us in making available what we are already acquainted with.',
     tags: ['computing', 'history'],
     minutesAgo: 5_000,
     comments: [
