@@ -161,7 +161,10 @@ export const CommentsQuery = graphql.persisted(
   CommentsDocument,
 );
 
-export const ProfileQuery = graphql.persisted('sha256:bc872ea145485fc7660a944a1c3283958d77efea3e10bf0fad8d079043a76a3c', ProfileDocument);
+export const ProfileQuery = graphql.persisted(
+  'sha256:bc872ea145485fc7660a944a1c3283958d77efea3e10bf0fad8d079043a76a3c',
+  ProfileDocument,
+);
 
 export const DraftsQuery = graphql(
   `
