@@ -6,11 +6,13 @@ import { ROOT, until } from '../../support/processes/process.ts';
 import { isAsShown } from './expected-output.ts';
 import { LEFT_OUT } from './left-out.ts';
 import { startProject } from './project.ts';
-import { openShell, type Running } from './shell.ts';
+import { openShell, type Running, type Shell } from './shell.ts';
 
 /** Needs what tools have made: `npm run test:clients` runs it. */
 const OF_TOOLS = 'tools';
-export const FLAGS = ['stream', 'stopped', OF_TOOLS];
+/** Each line waits for the event of the line before, because an event has the state at its delivery. */
+const BY_LINE = 'by-line';
+export const FLAGS = ['stream', 'stopped', BY_LINE, OF_TOOLS];
 
 /** The shell blocks of a page, without those that show a file (`tests/contract/client-recipes.test.ts`). */
 export function shellBlocks(page: string): Block[] {
@@ -41,6 +43,23 @@ async function expectStream({ stream, shown }: Followed): Promise<void> {
   }
 }
 
+const countEvents = async ({ stream }: Followed) => (await stream.output()).split('event: next').length;
+
+/** Pastes a block line by line. A line that prints a response causes one event in the last stream. */
+async function runByLine(shell: Shell, text: string, followed: readonly Followed[]): Promise<string> {
+  const last = followed.at(-1);
+  if (last === undefined) throw new Error(`no stream shows the events of this block:\n${text}`);
+  for (const earlier of followed.slice(0, -1)) await expectStream(earlier);
+  let printed = '';
+  for (const line of text.split(/(?<=\n)/)) {
+    const count = await countEvents(last);
+    const response = await shell.run(line);
+    printed += response;
+    if (response !== '') await until(`the event of: ${line}`, async () => (await countEvents(last)) > count);
+  }
+  return printed;
+}
+
 function expectShown({ text, output }: Block, printed: string): void {
   if (output === undefined) {
     // An error that the page does not show is one that it does not expect.
@@ -51,7 +70,8 @@ function expectShown({ text, output }: Block, printed: string): void {
 /**
  * A test that pastes every shell block of a page, in order, into one terminal beside a fresh service, and compares what
  * is printed with the block of output that follows. A `sh stream` block goes on in a second terminal until the end of
- * the page; for a `sh stopped` block the service is stopped. Nothing is changed in a block but the port.
+ * the page; for a `sh stopped` block the service is stopped. A `sh by-line` block is pasted line by line. Nothing is
+ * changed in a block but the port.
  */
 export function itRuns(page: string): void {
   it(`${page} can be pasted as it stands`, async () => {
@@ -68,7 +88,9 @@ export function itRuns(page: string): void {
       }
       const isStopped = block.flags.includes('stopped');
       if (isStopped) await stop();
-      const printed = await shell.run(text);
+      const printed = block.flags.includes(BY_LINE)
+        ? await runByLine(shell, text, followed)
+        : await shell.run(text);
       if (isStopped) await start();
       expectShown(block, printed.replaceAll(`:${port}`, ':4000'));
     }
