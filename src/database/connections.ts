@@ -8,7 +8,6 @@ import { limitStatements, ServerClient } from './pg-client.ts';
 import { messageOf } from './preflight.ts';
 import type { DatabaseServer } from './server.ts';
 
-const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
 /** Detects a vanished peer on idle connections, without TCP's default delay of two hours. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
@@ -18,7 +17,6 @@ export function openPool(kind: 'embedded' | 'postgres', server: DatabaseServer):
     ...server.connection,
     Client: ServerClient,
     max: server.poolSize,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: kind === 'embedded' ? 0 : IDLE_TIMEOUT_MS,
     ...KEEP_ALIVE,
     async onConnect(client) {
@@ -31,11 +29,7 @@ export function openPool(kind: 'embedded' | 'postgres', server: DatabaseServer):
 
 /** @param limited applies the time limits of the pool to the statements. */
 export async function openClient(server: DatabaseServer, limited: boolean): Promise<pg.Client> {
-  const client = new ServerClient({
-    ...server.direct,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    ...KEEP_ALIVE,
-  });
+  const client = new ServerClient({ ...server.direct, ...KEEP_ALIVE });
   // The connection may break before the caller adds a listener. The first statement then reports the error.
   client.on('error', () => undefined);
   await client.connect().catch((error: unknown) => Promise.reject(toConnectError(error)));

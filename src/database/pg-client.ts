@@ -185,6 +185,9 @@ export interface ServerConnection extends ClientConfig {
   readonly tlsIsOptional?: boolean;
 }
 
+/** Applies unless the URL has libpq's `connect_timeout`. libpq itself has no limit then. */
+export const CONNECT_TIMEOUT_MS = 5_000;
+
 interface ParsingConnection extends pg.Connection {
   attachListeners(stream: Duplex): void;
 }
@@ -232,10 +235,13 @@ const OPTIONAL = new Set(['allow', 'prefer']);
 
 export function connectionTo(url: string): ServerConnection {
   const target = new URL(url);
+  const seconds = Number(target.searchParams.get('connect_timeout'));
+  const connectionTimeoutMillis = seconds * 1_000 || CONNECT_TIMEOUT_MS;
   const mode = target.searchParams.get('sslmode');
-  if (mode === null) return { connectionString: url };
+  if (mode === null) return { connectionString: url, connectionTimeoutMillis };
   // PostgreSQL has no TLS on a Unix domain socket, and libpq ignores sslmode there.
   const isSocket = (target.searchParams.get('host') ?? decodeURIComponent(target.hostname)).startsWith('/');
   target.searchParams.set('sslmode', isSocket ? 'disable' : (MODES[mode] ?? mode));
-  return { connectionString: target.href, tlsIsOptional: !isSocket && OPTIONAL.has(mode) };
+  const tlsIsOptional = !isSocket && OPTIONAL.has(mode);
+  return { connectionString: target.href, connectionTimeoutMillis, tlsIsOptional };
 }

@@ -35,7 +35,6 @@ export class DatabaseUnreachableError extends OperatorError {
   }
 }
 
-const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_MAJOR = 15;
 
 interface ServerFacts {
@@ -118,11 +117,7 @@ function rejection(setting: string, place: string, error: unknown): OperatorErro
 
 function createClient({ setting, connection }: ServerAddress): ServerClient {
   try {
-    return new ServerClient({
-      ...connection,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: CONNECT_TIMEOUT_MS,
-    });
+    return new ServerClient({ ...connection, query_timeout: connection.connectionTimeoutMillis });
   } catch (error) {
     // For example, the URL names a certificate file that does not exist.
     throw new DatabaseSetupError(`${setting} cannot be used: ${messageOf(error)}; correct the address.`, {

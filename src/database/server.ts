@@ -6,7 +6,12 @@ import { createOutageReporter } from '../platform/log/log-limits.ts';
 import { cancelStatement } from './cancellation.ts';
 import { findDataDirProblem } from './embedded/data-dir.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
-import { connectionTo, type ServerConnection, type StatementControl } from './pg-client.ts';
+import {
+  CONNECT_TIMEOUT_MS,
+  connectionTo,
+  type ServerConnection,
+  type StatementControl,
+} from './pg-client.ts';
 import type { ServerAddress } from './preflight.ts';
 import {
   CREDENTIALS_CHANNEL,
@@ -180,6 +185,7 @@ async function embeddedServer(
   });
   const connection: ServerConnection = {
     ...{ user: 'postgres', database: 'postgres', ssl: false },
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     stream: server.createStream,
   };
   const watch = isCommand ? undefined : watchDataDir(dataDir, log);

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Database } from '../../src/database/database.ts';
+import { type Database, openDatabase } from '../../src/database/database.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
+import { createLogger } from '../../src/platform/log/log.ts';
 import { useApp } from '../support/app.ts';
 import { instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
@@ -23,6 +25,30 @@ describe('An instance that starts while PostgreSQL accepts connections and never
     expect((await instance.fetch('/health/live')).status).toBe(200);
     proxy.restore();
     await expect.poll(async () => (await instance.fetch('/nowhere')).status).toBe(404);
+  });
+});
+
+/** Resolves once the URL's time limit of a connection attempt is over. */
+async function waitForTimeout(DATABASE_URL: string): Promise<void> {
+  const config = loadConfig({ NODE_ENV: 'test', DATABASE_URL });
+  const database = await openDatabase({ config, log: createLogger({ level: 'fatal', pretty: false }) });
+  await expect(database.dedicatedClient()).rejects.toMatchObject({ kind: 'unavailable' });
+  await database.close();
+}
+
+describe('A connection attempt', () => {
+  it('lasts no longer than the connect_timeout of the URL', async () => {
+    const proxy = await stallingProxy(postgresOf(app).url);
+    proxy.stall();
+    const ended: number[] = [];
+    const attempt = async (seconds: number) => {
+      const url = new URL(proxy.url);
+      url.searchParams.set('connect_timeout', String(seconds));
+      await waitForTimeout(url.href);
+      ended.push(seconds);
+    };
+    await Promise.all([3, 1, 2].map(attempt));
+    expect(ended).toEqual([1, 2, 3]);
   });
 });
 

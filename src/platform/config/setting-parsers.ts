@@ -110,6 +110,12 @@ export const databaseUrl = z
   .refine((value) => /^postgres(ql)?:\/\//i.test(value) && URL.canParse(value), {
     error: 'must be a PostgreSQL URL such as postgres://user:password@host:5432/database',
   })
+  .refine(
+    (value) => /^(?:[1-9]\d{0,2})?$/.test(URL.parse(value)?.searchParams.get('connect_timeout') ?? ''),
+    {
+      error: 'must have a "connect_timeout" of 1 to 999 seconds, or none',
+    },
+  )
   // A trailing slash would belong to the name of the database.
   .transform((value) => value.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1'));
 

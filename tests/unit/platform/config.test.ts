@@ -175,6 +175,10 @@ describe('loadConfig', () => {
   it.each([
     ['NODE_ENV', ['prod', 'Production']],
     ['DATABASE_URL', ['mysql://x/y', 'localhost', 'file:///x', 'postgres:a@h/c', 'postgres:/h/c']],
+    [
+      'DATABASE_URL',
+      ['0', '-1', '1.5', '1000', 'soon'].map((limit) => `postgres://h/c?connect_timeout=${limit}`),
+    ],
     ['PORT', ['-1', '65536', '4e3', '0x10', ' 80', '80.5', 'many']],
     [
       'HOST',
