@@ -66,6 +66,22 @@ describe('The event loop as something that is shared', () => {
     expect(order).toHaveLength(21);
   });
 
+  it('charges a step with its CPU time only, while other processes have the core', async () => {
+    const loop = new EventLoop();
+    await pause();
+    let preemptedMs = 0;
+    vi.mocked(performance.now).mockImplementation(() => threadMs() + preemptedMs);
+    expect(loop.enter('preempted')).toBeUndefined();
+    work(3);
+    preemptedMs = 500;
+    await new Promise(setImmediate);
+    await loop.enter('busy');
+    work(50);
+    await new Promise(setImmediate);
+    expect(loop.queue.use.weightOf('preempted')).toBeGreaterThan(0);
+    expect(loop.queue.use.weightOf('preempted')).toBeLessThan(loop.queue.use.weightOf('busy') / 2);
+  });
+
   it('charges nobody for what happens between slices', async () => {
     const loop = new EventLoop();
     const round = () => new Promise((resolve) => setImmediate(resolve));
