@@ -46,12 +46,14 @@ async function locked(url: string, table: string) {
   await client.connect();
   await client.query(`BEGIN; LOCK TABLE ${table}`);
   return {
-    /** Resolves once a command waits for the table with its COPY. Jobs of a running service wait for tables, too. */
+    /** Resolves once a command waits for the table, whose pieces it looks for before its COPY. Jobs of a service wait for tables, too. */
     wanted: (command: Process) =>
       until('a wait for the table', async () => {
+        // A transaction sees the sessions of its first look until it clears them.
+        await client.query('SELECT pg_stat_clear_snapshot()');
         const { rows } = await client.query(
           `SELECT FROM ${LOCKS} JOIN pg_stat_activity AS activity USING (pid)
-             WHERE relation = $1::regclass AND NOT granted AND activity.query LIKE 'COPY%'`,
+             WHERE relation = $1::regclass AND NOT granted AND activity.query LIKE ANY ('{COPY%,SELECT min(at)%}')`,
           [table],
         );
         if (command.stderr !== '') throw new Error(command.stderr);
