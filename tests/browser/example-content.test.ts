@@ -1,7 +1,14 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/processes/browser.ts';
-import { type Example, signIn, startExample, titlesOf, waitUntilLive } from '../support/processes/example.ts';
+import {
+  type Example,
+  movePointerAway,
+  signIn,
+  startExample,
+  titlesOf,
+  waitUntilLive,
+} from '../support/processes/example.ts';
 import { createPosts } from '../support/processes/posts.ts';
 
 const CREATE =
@@ -117,6 +124,7 @@ describe('the example page', () => {
     await page.getByText('Writes programs for machines that are not built yet.').waitFor();
     await expect.poll(() => titlesOf(page)).toEqual(['On loops', 'Notes on the Analytical Engine']);
     await waitUntilLive(page);
+    await movePointerAway(page);
     await createPosts(example.server, example.key, ['of Ada']);
     await expect.poll(async () => (await titlesOf(page))[0]).toBe('of Ada');
     expect(await page.getByRole('link', { name: 'Edit your profile' }).getAttribute('href')).toMatch(
