@@ -109,9 +109,10 @@ describe('the example page', () => {
     await page.getByRole('link', { name: 'Edit your profile' }).waitFor();
     await page.locator('.posts h2').first().waitFor();
     await expectAccessible(page, 'profile');
+    await page.getByRole('link', { name: 'Posts', exact: true }).click();
+    await page.getByRole('link', { name: 'On loops' }).waitFor();
 
     server.kill('SIGKILL');
-    await page.getByRole('link', { name: 'Posts', exact: true }).click();
     await page.locator('[data-live=reconnecting]').waitFor();
     await expectAccessible(page, 'list, reconnecting');
     await page.getByRole('link', { name: 'On loops' }).click();
