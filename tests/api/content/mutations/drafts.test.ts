@@ -38,6 +38,7 @@ describe('Mutation.createDraft', () => {
   it('stores what is given, also nothing at all', async () => {
     const me = await app.account();
     expect(await created(me)).toMatchObject({ title: '', body: '', tags: [], slug: null, version: 1 });
+    expect(await created(me, { title: '', body: '' })).toMatchObject({ title: '', body: '' });
     const draft = await created(me, FULL);
     expect(draft).toMatchObject({ ...FULL, version: 1 });
     expect(draft.updatedAt).toBe(draft.createdAt);
