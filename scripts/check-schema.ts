@@ -1,5 +1,5 @@
 /**
- * Compares the published schema with the released one (contract section 7). No change may be breaking, except the removal of
+ * Compares the published schema with the released one (contract: deprecation). No change may be breaking, except the removal of
  * what was released as deprecated and, as the report shows, nobody uses any more.
  *
  *   npm run schema:check -- [--usage FILE] [--documents]

@@ -1,4 +1,4 @@
-/** Writes the API reference, with the responses to its examples, and the tables of log events. */
+/** Writes the API reference, with the responses to its examples, and the tables of log events and settings. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,9 +13,12 @@ import { addExampleData } from './api-docs/example-data.ts';
 import { type ExampleService, runExamples } from './api-docs/examples.ts';
 import { printEventTables } from './api-docs/log-events.ts';
 import { apiReference } from './api-docs/reference.ts';
+import { printSettingTables } from './api-docs/settings.ts';
 
 export const API_FILE = new URL('../docs/reference/api.md', import.meta.url);
 export const LOGGING_FILE = new URL('../docs/operate/logging.md', import.meta.url);
+const CONFIGURATION_FILE = new URL('../docs/operate/configuration.md', import.meta.url);
+const ENV_EXAMPLE_FILE = new URL('../.env.example', import.meta.url);
 const INTRO = new URL('api-docs/intro.md', import.meta.url);
 
 /** The content of `docs/reference/api.md`. Needs a migrated database that is empty. */
@@ -27,10 +30,12 @@ export async function printedReference(database: Database, fetch: ExampleService
 
 async function main(): Promise<void> {
   readArguments(
-    'npm run docs:api\n\nWrites docs/reference/api.md, with the responses to its examples, and the events of docs/operate/logging.md.\n',
+    'npm run docs:api\n\nWrites docs/reference/api.md, with the responses to its examples, the events of docs/operate/logging.md, and the settings of docs/operate/configuration.md.\n',
     {},
   );
   writeFileSync(LOGGING_FILE, printEventTables(readFileSync(LOGGING_FILE, 'utf8')));
+  const settings = readFileSync(ENV_EXAMPLE_FILE, 'utf8');
+  writeFileSync(CONFIGURATION_FILE, printSettingTables(readFileSync(CONFIGURATION_FILE, 'utf8'), settings));
   const folder = mkdtempSync(join(tmpdir(), 'content-graph-docs-'));
   const config = loadConfig({ NODE_ENV: 'test', DATA_DIR: folder });
   const log = createLogger({ level: 'error', pretty: false });

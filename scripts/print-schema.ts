@@ -1,4 +1,4 @@
-/** Writes the published schema in SDL, sorted and with descriptions (contract section 7). */
+/** Writes the published schema in SDL, sorted and with descriptions (contract: schema). */
 import { writeFileSync } from 'node:fs';
 import { lexicographicSortSchema, printSchema } from 'graphql';
 import { readArguments } from '../src/platform/process.ts';

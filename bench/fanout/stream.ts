@@ -1,6 +1,6 @@
 /** The server did not open the stream. */
 export class RejectedError extends Error {
-  /** Whether a client is told to try again later (contract section 4). */
+  /** Whether a client is told to try again later (contract: errors). */
   readonly passing: boolean;
 
   constructor(status: number, text: string) {

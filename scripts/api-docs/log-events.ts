@@ -18,7 +18,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
     'Node.js or a library warns, for example of a deprecated call. `err` has the message. Report it as a bug.',
   'http.request': 'One line for each response. See [Requests](#requests).',
   'http.requests_rejected':
-    '`client` has had `rejectedCount` more requests rejected. See [Rejected requests](#rejected-requests) and [a client that does too much](operations.md#a-client-that-does-too-much).',
+    '`client` has had `rejectedCount` more requests rejected. See [Rejected requests](#rejected-requests) and [a client that does too much](blocks.md).',
   'http.internal_error': '`err` has the error. Report it.',
   'http.proxy_untrusted':
     'Logged once. If `peer` is your proxy, add it to `TRUST_PROXY`. Until then, all clients behind it share one IP address.',
@@ -64,7 +64,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
     'PostgreSQL, the role or a pooler has reached a limit: `reason`. Requests share the `openCount` connections. Raise the limit or lower `DATABASE_POOL_SIZE`.',
   'database.connection_limit_recovered': 'The end of `database.connection_limit_reached`.',
   'database.not_writable':
-    'The database is full, read-only, or its disk fails: `reason` says which, `hint` what to do, `error` has its message. Reads work; writes and `/health/ready` are 503 ([runbook](operations.md#contentgraphdatabasenotwritable)).',
+    'The database is full, read-only, or its disk fails: `reason` says which, `hint` what to do, `error` has its message. Reads work; writes and `/health/ready` are 503 ([runbook](runbooks.md#contentgraphdatabasenotwritable)).',
   'database.writable': 'The end of `database.not_writable`.',
   'database.write_failed':
     'Other writes succeed: a tablespace may be full, or the failure has passed. Fields as in `database.not_writable`. At most 10 lines a minute.',
@@ -75,7 +75,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'database.close_failed': '`err` has the error. Nothing is affected.',
   'database.write_check_failed': '`err` has the error. The service tries again.',
   'clock.skewed':
-    'By more than two seconds: `offsetSeconds`, negative if this machine is behind. Checked every minute. Set both clocks by NTP ([runbook](operations.md#contentgraphclockskew)).',
+    'By more than two seconds: `offsetSeconds`, negative if this machine is behind. Checked every minute. Set both clocks by NTP ([runbook](runbooks.md#contentgraphclockskew)).',
   'clock.recovered': 'The end of `clock.skewed`.',
   'clock.check_failed': '`err` has the error. The service tries again after a minute.',
   'migrations.applied': 'The service has applied `migrations` at start.',
@@ -131,7 +131,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'listener.reconnected': 'The end of `listener.disconnected`.',
   'listener.probe_failed': '`err` has the error. The service connects again.',
   'events.blocked':
-    'The oldest event waits for `blockedSeconds`. `blockedBy` has the transaction, in any database of the server, and `hint` says how to end it ([runbook](operations.md#contentgrapheventdeliveryblocked)).',
+    'The oldest event waits for `blockedSeconds`. `blockedBy` has the transaction, in any database of the server, and `hint` says how to end it ([runbook](runbooks.md#contentgrapheventdeliveryblocked)).',
   'events.unblocked': 'The end of `events.blocked`.',
   'events.log_read_failed': 'No event is lost. Check the database. `err` has the error.',
   'events.log_check_failed': '`err` has the error. The service checks again after 2 s.',

@@ -22,7 +22,7 @@ function costFor({ extensions }: Field, args: object): Cost {
 }
 
 /**
- * The complexity of a field in words (contract section 5). Undefined for one that costs 1 and its selection once.
+ * The complexity of a field in words (contract: limits). Undefined for one that costs 1 and its selection once.
  * Which arguments count is read from the field's cost function, so that the words cannot differ from it.
  */
 export function costOf(field: Field): string | undefined {

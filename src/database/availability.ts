@@ -38,7 +38,7 @@ export interface WatchOptions {
 export type DatabaseWatch = ReturnType<typeof watchDatabase>;
 
 const FIRST_PAUSE_MS = 100;
-/** The contract promises an attempt to write every second (contract: a database that cannot write). */
+/** The contract promises an attempt to write every second (contract: outages). */
 const LONGEST_PAUSE_MS = 1_000;
 const LINES_PER_MINUTE = 10;
 

@@ -109,7 +109,7 @@ export function createAdmission({ documents, limiter, checkOrigin, admit }: Admi
       const { caller } = sender;
       const { url, headers } = request;
       admit(operation, cost);
-      // Callers without credentials may read some fields only (contract: authentication and permissions).
+      // Callers without credentials may read some fields only (contract: credentials).
       const closed = isAnonymous(caller)
         ? cost.fields.find((field) => needsMoreThan(caller.scopes, field))
         : undefined;

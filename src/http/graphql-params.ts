@@ -81,7 +81,7 @@ function getMembers(search: URLSearchParams): SentParams {
   return isMembers(members) ? members : {};
 }
 
-/** Without credentials, other errors become 401, which reveals nothing to strangers (contract: authentication). */
+/** Without credentials, other errors become 401, which reveals nothing to strangers (contract: credentials). */
 function withoutCredentials(error: unknown, { caller }: AdmittedRequest): unknown {
   return error instanceof ApiError && error.code === 'BAD_REQUEST' && !canExecute(caller)
     ? credentialsMissing()

@@ -130,7 +130,7 @@ describe.each(WAYS)('credentials are those of one request, by %s (RFC 9112 secti
   });
 });
 
-describe.each(WAYS)('a path has one spelling, by %s (contract section 2)', (way) => {
+describe.each(WAYS)('a path has one spelling, by %s (contract: transport)', (way) => {
   it.each([
     '/./graphql',
     '/%2e/graphql',
@@ -147,7 +147,7 @@ describe.each(WAYS)('a path has one spelling, by %s (contract section 2)', (way)
 });
 
 it.each(['gzip', 'identity, br', 'x'])(
-  'a body that is encoded (%s) is not taken for what it is not (contract section 2)',
+  'a body that is encoded (%s) is not taken for what it is not (contract: transport)',
   async (coding) => {
     const response = await service.fetch('/graphql', {
       method: 'POST',
@@ -182,7 +182,7 @@ describe.each(WAYS)('the host that a client names, by %s', (way) => {
   });
 });
 
-describe('what is said of the way of a request (contract sections 2 and 9)', () => {
+describe('what is said of the way of a request (contract: transport)', () => {
   const GRACE = { email: grace.email, password: PASSWORD };
   const at = (where: string) => ({
     fetch: (path: string, init?: RequestInit) => fetchFrom(where, path, init),

@@ -76,10 +76,10 @@ describe('docs/reference/limits.md', () => {
   });
 });
 
-describe('docs/reference/guarantees.md', () => {
+describe('docs/reference/schema.md', () => {
   const { account, profile, post, comment } = CONTENT_LIMITS;
   const lengthOf = ({ min, max }: TextRule) => `${min} to ${max.toLocaleString('en')}`;
-  /** The beginnings of rows of the table in section 1, and what they say. */
+  /** The beginnings of rows of the table of strings, and what they say. */
   const STATED = [
     ['`title` of a post', lengthOf(post.title)],
     ['`body` of a post', lengthOf(post.body)],
@@ -93,12 +93,12 @@ describe('docs/reference/guarantees.md', () => {
   ] as const;
 
   it.each(STATED)('says of %s: %s', (what, stated) => {
-    const row = read('docs/reference/guarantees.md')
+    const row = read('docs/reference/schema.md')
       .split('\n')
-      .find((line) => line.startsWith(`  | ${what} |`));
+      .find((line) => line.startsWith(`| ${what} |`));
     expect(
       row,
-      `src/schema/content-limits.ts has another number than the row "${what}" in section 1 of docs/reference/guarantees.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
+      `src/schema/content-limits.ts has another number than the row "${what}" of docs/reference/schema.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
     ).toMatch(new RegExp(`[| ]${stated}\\b`));
   });
 });

@@ -7,7 +7,7 @@ const schema = buildSchema();
 
 describe('The fields of Mutation', () => {
   it('may none of them be null: an error in one leaves no data, which undoes the whole operation', () => {
-    // A nullable one would have to undo its own writes and leave the others' (contract section 9): the unit of work
+    // A nullable one would have to undo its own writes and leave the others' (contract: mutations): the unit of work
     // has no part that can be undone by itself.
     const fields = Object.values(schema.getMutationType()?.getFields() ?? {});
     expect(fields.length).toBeGreaterThan(0);

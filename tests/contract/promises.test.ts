@@ -1,41 +1,56 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findFiles, findGateFiles } from '../stages.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const contract = readFileSync(join(ROOT, 'docs/reference/guarantees.md'), 'utf8');
-
-/** Quotes of the contract, each with the files that test it, the most direct one first. */
-const promises: Readonly<Record<string, readonly string[]>> = JSON.parse(
-  readFileSync(join(import.meta.dirname, 'promises.json'), 'utf8'),
-);
-
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const foldSpace = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 
-/** The paragraphs, list items and table rows below the numbered headings. */
-function listBlocks(): string[] {
-  const body = contract.slice(contract.indexOf('\n## 1.'));
-  const lines = body.split('\n').filter((line) => !/^#|^ *\|[ -|]*$/.test(line));
-  const blocks = lines.join('\n').split(/\n{2,}|\n(?= *[-|] )/);
-  return blocks
-    .map(foldSpace)
-    .filter((block) => block !== '' && !/^\| (?:text|code|command|member|limit|name) \|/.test(block));
+const pages = globSync('docs/{reference,operate}/*.md', { cwd: ROOT })
+  .sort()
+  .map((file) => ({ file, text: read(file) }));
+
+/** Quotes of these pages, each with the files that test it, the most direct one first. */
+const promises: Readonly<Record<string, readonly string[]>> = JSON.parse(
+  read('tests/contract/promises.json'),
+);
+
+/** The text below the headings "Rules" of a page, without code and without the first rows of tables. */
+function readRules(text: string): string {
+  const lines: string[] = [];
+  let level = 0;
+  for (const line of text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '').split('\n')) {
+    const [, marks = '', heading] = /^(#+) (.*)$/.exec(line) ?? [];
+    if (heading !== undefined && marks.length <= level) level = 0;
+    if (heading === 'Rules') level = marks.length;
+    lines.push(level > 0 && heading === undefined ? line : '');
+  }
+  return lines.join('\n').replaceAll(/^ *\|.*\n *\|[ |-]+\|$/gm, '');
 }
 
-describe('the promises of docs/reference/guarantees.md', () => {
-  it('are quoted as the page has them', () => {
-    const page = foldSpace(contract);
+/** The paragraphs, list items and table rows of the rules. */
+const listRules = (text: string): string[] =>
+  readRules(text)
+    .split(/\n{2,}|\n(?= *[-|] )/)
+    .map(foldSpace)
+    .filter((rule) => rule !== '');
+
+describe('the promises of docs/reference and docs/operate', () => {
+  it('are quoted as the pages have them', () => {
+    const texts = pages.map(({ text }) => foldSpace(text));
     expect(
-      Object.keys(promises).filter((quote) => !page.includes(quote)),
-      'docs/reference/guarantees.md no longer has these words. Quote its new words in tests/contract/promises.json, or remove the promise there',
+      Object.keys(promises).filter((quote) => !texts.some((text) => text.includes(quote))),
+      'No page has these words any more. Quote the new words in tests/contract/promises.json, or remove the promise there',
     ).toEqual([]);
   });
 
-  it('are listed for every paragraph, list item and table row', () => {
+  it('are listed for every paragraph, list item and table row below a heading "Rules"', () => {
     const quotes = Object.keys(promises);
+    const rules = pages.flatMap(({ file, text }) => listRules(text).map((rule) => ({ file, rule })));
+    expect(rules.length).toBeGreaterThan(300);
     expect(
-      listBlocks().filter((block) => !quotes.some((quote) => block.includes(quote))),
+      rules.filter(({ rule }) => !quotes.some((quote) => rule.includes(quote))),
       'Quote a part of each in tests/contract/promises.json, with the path of a test below tests/, such as "api/transport/routes"',
     ).toEqual([]);
   });
@@ -57,6 +72,30 @@ describe('the promises of docs/reference/guarantees.md', () => {
     expect(
       uncovered,
       'The gate runs no test of these promises. Add one to tests/contract/promises.json that a stage of GATE_STAGES in tests/stages.ts runs',
+    ).toEqual([]);
+  });
+});
+
+describe('the names of docs/reference/guarantees.md', () => {
+  const names = [...read('docs/reference/guarantees.md').matchAll(/^\| ([\w ]+) \| .* \| \[/gm)].map(
+    ([, name]) => name,
+  );
+
+  it('are those by which comments cite promises', () => {
+    const sources = globSync('{src,tests,scripts,bench}/**/*.{ts,tsx}', {
+      cwd: ROOT,
+      exclude: ['src/generated/**', 'tests/contract/promises.test.ts'],
+    });
+    const cited = sources.flatMap((file) =>
+      [...read(file).matchAll(/\(contract:([^)]+)\)/g)].map(([, name = '']) => ({
+        file,
+        name: foldSpace(name.replaceAll(/\n *(?:\*|\/\/)/g, ' ')),
+      })),
+    );
+    expect(cited.length).toBeGreaterThan(50);
+    expect(
+      cited.filter(({ name }) => !names.includes(name)),
+      'Cite a name of the table in docs/reference/guarantees.md, or add a row there',
     ).toEqual([]);
   });
 });

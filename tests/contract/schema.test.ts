@@ -140,7 +140,7 @@ const CONTRACT = buildFromText(`
   type Subscription { postCreated: Post! }
 `);
 
-describe('contract section 1', () => {
+describe('the rules of the schema', () => {
   it('the schema breaks nothing of what it has promised', () => {
     expect(findBreakingChanges(CONTRACT, schema)).toEqual([]);
   });

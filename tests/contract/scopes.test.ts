@@ -8,7 +8,7 @@ import { nodeTypes } from '../../src/engine/queries/node-type.ts';
 import { buildSchema } from '../../src/schema/schema.ts';
 
 const schema = buildSchema();
-const CONTRACT = readFileSync(join(import.meta.dirname, '../../docs/reference/guarantees.md'), 'utf8');
+const PERMISSIONS = readFileSync(join(import.meta.dirname, '../../docs/reference/permissions.md'), 'utf8');
 
 /** The scopes that a type or a field asks for. */
 function askedFor(): ReadonlySet<string> {
@@ -41,10 +41,10 @@ describe('The scopes of src/auth/scopes.ts', () => {
     expect(more, 'take `anonymousRead` from it in src/auth/scopes.ts').toEqual([]);
   });
 
-  it('are those that section 3 of docs/reference/guarantees.md lists', () => {
-    const [, listed = ''] = /^Scopes: (.*?)\. Roles:/ms.exec(CONTRACT) ?? [];
+  it('are those that docs/reference/permissions.md lists', () => {
+    const [, listed = ''] = /^Scopes: (.*?)\. Roles:/ms.exec(PERMISSIONS) ?? [];
     const names = [...listed.matchAll(/`([^`]+)`/g)].map(([, name]) => name).sort();
-    expect(names, 'add the scope to docs/reference/guarantees.md, or remove it there').toEqual(
+    expect(names, 'add the scope to docs/reference/permissions.md, or remove it there').toEqual(
       [...SCOPES].sort(),
     );
   });

@@ -55,7 +55,7 @@ it('an alert reaches the address that deploy/compose/secrets.sh was given, with 
     body: JSON.stringify([
       {
         labels: { alertname: 'ContentGraphDiskSpaceLow', instance: 'api-1', severity: 'critical' },
-        annotations: { runbook: 'docs/operate/operations.md#contentgraphdiskspacelow' },
+        annotations: { runbook: 'docs/operate/runbooks.md#contentgraphdiskspacelow' },
       },
     ]),
   });
@@ -67,7 +67,7 @@ it('an alert reaches the address that deploy/compose/secrets.sh was given, with 
     alerts: [
       {
         labels: { alertname: 'ContentGraphDiskSpaceLow' },
-        annotations: { runbook: 'docs/operate/operations.md#contentgraphdiskspacelow' },
+        annotations: { runbook: 'docs/operate/runbooks.md#contentgraphdiskspacelow' },
       },
     ],
   });

@@ -54,7 +54,7 @@ export interface Executed {
   readonly data: unknown;
   /** In any order; there are no others. */
   readonly errors: readonly NulledPlace[];
-  /** What it leaves behind: of a mutation that fails, what was there before (contract section 9). */
+  /** What it leaves behind: of a mutation that fails, what was there before (contract: mutations). */
   readonly state: State;
   readonly shown: Context['shown'];
 }
@@ -128,7 +128,7 @@ export function executed(asked: ToExecute): Executed {
     oneOf,
     optional: place !== undefined && places.has(undefined),
   }));
-  // A mutation with data is committed, also where a field that may be null failed (contract section 9).
+  // A mutation with data is committed, also where a field that may be null failed (contract: mutations).
   return { data: result.data, errors: nulled, state: result.data == null ? asked.state : state, shown };
 }
 

@@ -26,7 +26,7 @@ export interface Context {
   readonly places: ReadonlyMap<string, Place>;
   /** The password of the caller's account, where a session asks. */
   readonly password: string;
-  /** What has been shown that not everybody may see (contract section 6). */
+  /** What has been shown that not everybody may see (contract: idempotency). */
   readonly shown: Set<'secret' | Scope>;
 }
 

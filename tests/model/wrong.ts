@@ -32,7 +32,7 @@ export function reject(faults: readonly Fault[]): void {
   if (faults.length > 0) throw new Wrong(faults);
 }
 
-/** Characters that show nothing (contract section 1): a string of these looks empty. */
+/** Characters that show nothing (contract: schema): a string of these looks empty. */
 const INVISIBLE = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** Contract section 1, the table of texts: `min` to `max` code points, no NUL and no lone surrogate. */

@@ -16,7 +16,7 @@ function expectUnknown(response: RawResponse): void {
   expect(error.message).toMatch(/may have been saved/);
 }
 
-describe('A mutation whose connection is lost while the database commits (contract section 9)', () => {
+describe('A mutation whose connection is lost while the database commits (contract: outcome)', () => {
   const app = useApp();
 
   it.each<[Cut, string, string, number]>([

@@ -8,7 +8,7 @@ export interface Rejection {
   readonly message?: RegExp;
 }
 
-/** Expects exactly one error, as contract section 4 has it. */
+/** Expects exactly one error (contract: errors). */
 export function expectRejected(
   response: GraphQLResponse,
   { code, status = 200, argument, message }: Rejection,
@@ -29,7 +29,7 @@ export function expectBadInput(
   expectRejected(response, { code: 'BAD_USER_INPUT', argument, message });
 }
 
-/** Expects FORBIDDEN with nothing else in the response, which is status 403 (contract section 3). */
+/** Expects FORBIDDEN with nothing else in the response, which is status 403 (contract: permissions). */
 export function expectForbidden(response: GraphQLResponse): void {
   expectRejected(response, { code: 'FORBIDDEN', status: 403 });
   expect(response.data ?? null).toBeNull();

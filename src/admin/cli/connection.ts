@@ -58,7 +58,7 @@ export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
   const database = await openDatabase({ config, log, isCommand: true });
   try {
     if (asIs) return { database, config, applied: [] };
-    // The service migrates under the same condition when it starts (contract: pending migrations).
+    // The service migrates under the same condition when it starts (contract: migrations).
     const migrating = migrates || config.database.kind === 'embedded' || config.environment !== 'production';
     await database.watch.requireUsable({ direct: migrating });
     if (migrating) return { database, config, applied: await migrate(database) };

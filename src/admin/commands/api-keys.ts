@@ -38,7 +38,7 @@ async function create({ database }: Opened, { user, expires, ...key }: CreateOpt
     );
   const held = scopesOfRole(role);
   const beyond = scopes.filter((scope) => !held.includes(scope));
-  // A key never has more scopes than its account (contract: authentication and permissions).
+  // A key never has more scopes than its account (contract: credentials).
   if (beyond.length > 0)
     throw new AdminError(
       `Account "${user}" has the role ${role}, which does not allow ${beyond.join(', ')}. Nothing was changed. The role allows ${held.join(', ')}.`,

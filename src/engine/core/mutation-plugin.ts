@@ -107,7 +107,7 @@ const begun = new WeakSet<UnitOfWork>();
 
 /**
  * Clears the loader caches before each field, because the field must see the writes of earlier fields. No root field is
- * nullable, so an error in a field leaves no data and rolls back the unit of work (contract: guarantees).
+ * nullable, so an error in a field leaves no data and rolls back the unit of work (contract: mutations).
  * `tests/contract/mutations.test.ts` enforces that.
  */
 class MutationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {

@@ -11,7 +11,7 @@ declare global {
       scopes: ScopePlugin<Types>;
     }
     interface FieldOptions {
-      /** The scopes that the caller needs for this field (contract: authentication and permissions). */
+      /** The scopes that the caller needs for this field (contract: credentials). */
       scope?: Scope | readonly Scope[];
       /** True if the field rejects all credentials but sessions. */
       session?: boolean;

@@ -149,7 +149,7 @@ export function createMutationExecutor(options: MutationOptions) {
         await work.rollback();
         return { kind: 'rejected', errors: failures };
       }
-      // Nothing is changed if `data` is null (contract: guarantees).
+      // Nothing is changed if `data` is null (contract: mutations).
       if (hasNoData(outcome)) {
         await work.rollback();
         return steps === undefined ? outcome : await steps.onRollback(outcome);

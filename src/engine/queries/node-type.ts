@@ -59,7 +59,7 @@ export function nodeTypes(schema: GraphQLSchema): readonly NodeType[] {
 
 /**
  * Callers without credentials get FORBIDDEN too, because UNAUTHENTICATED means that nothing was executed (contract:
- * authentication).
+ * credentials).
  * @throws {ApiError} FORBIDDEN
  */
 export function requireNodeScope(

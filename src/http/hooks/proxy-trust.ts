@@ -72,7 +72,7 @@ export function createProxyTrust(
     }),
     /**
      * In production, a trusted proxy must report TLS, or the request must never have left this machine (contract:
-     * transport security). A forwarded request came from elsewhere, regardless of the forwarder.
+     * transport). A forwarded request came from elsewhere, regardless of the forwarder.
      * @returns why credentials are rejected, or undefined
      */
     findTransportProblem({ headers }: HttpRequest, { peerAddress, forwarded }: LocatedRequest) {

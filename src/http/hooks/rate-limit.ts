@@ -57,7 +57,7 @@ export function useRateLimit({
   isFromKnown,
   securityLog,
 }: RateLimitOptions): ServicePlugin {
-  /** Higher limits of a credential, `own`, also raise the limits of its account (contract: limits per account). */
+  /** Higher limits of a credential, `own`, also raise the limits of its account (contract: rate limits). */
   const accountPolicy = (own: Partial<BucketPolicy>): BucketPolicy => ({
     burst: accountFactor * Math.max(policy.burst, own.burst ?? 0),
     perSecond: accountFactor * Math.max(policy.perSecond, own.perSecond ?? 0),

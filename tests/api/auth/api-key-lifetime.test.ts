@@ -9,7 +9,7 @@ import type { GraphQLResponse } from '../../support/graphql.ts';
 import { dataOf, expectForbidden, expectRejected } from '../../support/rejection.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
 
-/** Revocations hold everywhere within a second (contract section 3): the clock of this service goes when it is told to. */
+/** Revocations hold everywhere within a second (contract: revocation): the clock of this service goes when it is told to. */
 const SECOND_MS = 1_000;
 
 function adjustableClock() {

@@ -8,7 +8,7 @@ import { clockOf } from '../../support/time/stepped-clock.ts';
 const MINUTE_MS = 60_000;
 const QUERY = '{ viewer { id } }';
 
-/** The response of contract section 3 to no or bad credentials. */
+/** The response to no or bad credentials (contract: credentials). */
 async function expectUnauthenticated(response: Response) {
   const { data, errors } = (await response.json()) as { data?: unknown; errors: unknown[] };
   expect(response.status).toBe(401);

@@ -64,7 +64,7 @@ beforeAll(async () => {
   ids = { post, comment: await createComment(app, owner.key, post), user: owner.id };
 });
 
-/** Status 403 is for answers without data (contract section 3): `post` and `user` may be null and leave `data` there. */
+/** Status 403 is for answers without data (contract: permissions): `post` and `user` may be null and leave `data` there. */
 function expectRejection(response: GraphQLResponse, query: string): void {
   if (/^\{ (post|user)\(/.test(query)) {
     expectRejected(response, { code: 'FORBIDDEN', status: 200 });

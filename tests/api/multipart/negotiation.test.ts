@@ -102,7 +102,7 @@ describe('Accept with the multipart protocol', () => {
     [MULTIPART, JSON_TYPE, 400],
     [`${MULTIPART}, ${SSE};q=0.1`, SSE, 200],
     [APOLLO, GRAPHQL, 400],
-    // An error in the document is 200 in this type (contract section 4).
+    // An error in the document is 200 in this type (contract: errors).
     [`${MULTIPART}, ${JSON_TYPE}`, JSON_TYPE, 200],
   ])('with "%s" has rejections as %s, by their status', async (accept, expected, invalid) => {
     const { key: narrow } = await app.account({ scopes: ['posts:write'] });

@@ -30,7 +30,11 @@ const pathOf = ({ path }: Route) => path.replace(':uid', 'unknown').replace('/*'
 const isReported = ({ bucket, documentOnly }: Route) => bucket !== undefined && !documentOnly;
 const usualMethod = ({ methods }: Route) => (methods.includes('POST') ? 'POST' : 'GET');
 
-const contract = readFileSync(join(import.meta.dirname, '../../../docs/reference/guarantees.md'), 'utf8');
+/** The pages that describe paths. */
+const contract = ['http', 'limits', 'authentication', 'accounts']
+  .map((page) => readFileSync(join(import.meta.dirname, `../../../docs/reference/${page}.md`), 'utf8'))
+  .join('\n')
+  .replaceAll(/\s+/g, ' ');
 /** The paths that the contract names between two pieces of its text. */
 function pathsIn(from: string, to: string): string[] {
   const start = contract.indexOf(from);
@@ -218,7 +222,7 @@ describe('the contract', () => {
     const named = pathsIn(from, to);
     expect(named.length).toBeGreaterThan(2);
     const [chosen, others] = [routesThat(are), routesThat((route) => !are(route))];
-    const toDo = (verb: string) => `docs/reference/guarantees.md: ${verb} the list at "${from}"`;
+    const toDo = (verb: string) => `docs/reference/http.md: ${verb} the list at "${from}"`;
     expect(
       chosen.filter((path) => !named.some((folder) => isBelow(path, folder))),
       toDo('add to'),
@@ -234,10 +238,10 @@ describe('the contract', () => {
   });
 
   it('names each route that takes a token', () => {
-    const named = pathsIn('A request to\n', 'takes one token');
+    const named = pathsIn('A request to ', 'takes one token');
     expect(
       named.toSorted(),
-      'docs/reference/guarantees.md, section 5, "A request to … takes one token": name all routes with a bucket, but pages',
+      'docs/reference/limits.md, "A request to … takes one token": name all routes with a bucket, but pages',
     ).toEqual(routesThat(isReported).toSorted());
   });
 
@@ -246,7 +250,7 @@ describe('the contract', () => {
     const isNamed = (path: string) => new RegExp(`[\`\\s]${path.replaceAll('.', '\\.')}[\`?]`).test(contract);
     expect(
       paths.filter((path) => !isNamed(path)),
-      'docs/reference/guarantees.md, section 2: describe each path',
+      'docs/reference/http.md: describe each path',
     ).toEqual([]);
   });
 });

@@ -23,7 +23,7 @@ describe('/graphql', () => {
   const postCount = async () =>
     (await app.gql('{ posts(limit: 100) { id } }', { key: authorization.slice(7) })).data.posts.length;
 
-  /** Expects a rejection that is no GraphQL at all (contract section 4). */
+  /** Expects a rejection that is no GraphQL at all (contract: errors). */
   async function expectBadRequest(response: Response, status: number) {
     const { data, errors } = (await response.json()) as Record<string, unknown>;
     expect(response.status).toBe(status);

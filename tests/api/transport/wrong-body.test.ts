@@ -168,7 +168,7 @@ describe('Wrong bodies', () => {
   ])('with a query 10,000 deep (%s) are rejected before anything runs', async (_what, query) => {
     const response = await post(JSON.stringify({ query: query(10_000) }));
     expect(response.status).toBe(400);
-    // They break two limits at once, depth and tokens, and contract section 5 does not say which is looked at first.
+    // They break two limits at once, depth and tokens, and the contract does not say which is looked at first.
     const [code] = await expectClosedSet(response);
     expect(['DEPTH_LIMIT', 'GRAPHQL_PARSE_FAILED']).toContain(code);
   });

@@ -34,7 +34,7 @@ const CREATED = statement<{ of: string; ms: number }>(
 );
 const VIEWER = '{ viewer { id } }';
 
-describe('Beside instances whose clocks are 25 hours ahead and 25 hours behind (contract section 9, time)', () => {
+describe('Beside instances whose clocks are 25 hours ahead and 25 hours behind (contract: time)', () => {
   const app = useApp({ settings: { CREDENTIAL_RECHECK_MS: '50' } });
   let instances: Pick<TestApp, 'fetch'>[] = [];
   const open = () => {

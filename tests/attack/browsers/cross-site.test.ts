@@ -72,7 +72,7 @@ const postForms = (page: Page, forms: readonly (Attempt & { readonly target: str
   }, forms);
 
 describe.each(BROWSERS)(
-  'what a page of another origin has %s send with a session does nothing (contract section 3)',
+  'what a page of another origin has %s send with a session does nothing (contract: sessions)',
   (name) => {
     const browser = useBrowser(name);
 

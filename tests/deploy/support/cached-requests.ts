@@ -110,7 +110,7 @@ const isPublic = ({ headers }: Reply) => headers['cache-control']?.startsWith('p
 const asksForMore = ({ headers }: Sending) => Object.keys(headers).some((name) => /^x-/.test(name));
 const isBySession = ({ asker }: Sending) => asker.headers.cookie?.includes('session_id=') === true;
 
-/** A session's answer is the page's own to keep where it asks for a 304 (contract section 2). */
+/** A session's answer is the page's own to keep where it asks for a 304 (contract: transport). */
 const cacheControlOf = (sending: Sending, { headers }: Reply, maybeWhole: boolean) =>
   isBySession(sending) &&
   headers.etag !== undefined &&

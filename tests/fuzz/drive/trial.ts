@@ -70,7 +70,7 @@ async function send(
   return { requestId, reply: await client.send(request), postId };
 }
 
-/** What says something about the moment or the credentials (contract section 6). */
+/** What says something about the moment or the credentials (contract: idempotency). */
 const RETRIABLE = ['UNAUTHENTICATED', 'RATE_LIMITED'];
 
 /** Whether execution began, and its response is not of the moment: then it is stored under its key. */

@@ -14,7 +14,7 @@ const nested = (fields: readonly string[], inside: string) =>
 
 const ROUND = ['author', 'posts(limit: 1)'];
 
-/** Documents at the limits of contract section 5, each about one of them. */
+/** Documents at the limits of operations, each about one of them (contract: limits). */
 const FORMS: readonly ((random: Random, known: Known) => string | Omit<Written, 'operationName'>)[] = [
   (random) => `{ ${times(about(random, 30), (at) => `a${at}: __typename`)} }`,
   (random) => `{ ${times(about(random, 30), (at) => `a${at}: posts(limit: 1) { id }`)} }`,

@@ -37,7 +37,7 @@ const PIECES = [
   '</script>',
 ] as const;
 
-/** What no text may hold (contract section 1). */
+/** What no text may hold (contract: schema). */
 const REJECTED = ['\0', '\ud800', '\udc00', 'x\udfff'] as const;
 
 /** Texts of all kinds, now and then one that is rejected, or long. */

@@ -8,10 +8,13 @@ import { connect, instanceThrough, postgresOf } from '../../support/database/pos
 import { stallingProxy } from '../../support/database/stalling-proxy.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 
-const OPERATIONS = readFileSync(join(import.meta.dirname, '../../../docs/operate/operations.md'), 'utf8');
-const [, section = ''] = OPERATIONS.split('## What responds without a dependency');
+const INFRASTRUCTURE = readFileSync(
+  join(import.meta.dirname, '../../../docs/operate/infrastructure.md'),
+  'utf8',
+);
+const [, section = ''] = INFRASTRUCTURE.split('## What responds without a dependency');
 
-/** The table of docs/operate/operations.md: dependency, state and statuses. */
+/** The table of docs/operate/infrastructure.md: dependency, state and statuses. */
 export const DEPENDENCY_ROWS = [
   ...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(\w+)` \| (\w+) \| (.+) \|$/gm),
 ].map(

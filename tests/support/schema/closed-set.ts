@@ -15,7 +15,7 @@ interface Body {
 }
 
 /**
- * Expects what contract section 4 promises of every response whatever was sent: no 5xx, codes of the closed set, and
+ * Expects what the contract promises of every response, whatever was sent (contract: errors): no 5xx, codes of the closed set, and
  * nothing internal that was not `sent`. Returns the codes.
  */
 export async function expectClosedSet(response: Response, sent = ''): Promise<string[]> {

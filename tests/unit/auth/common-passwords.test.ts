@@ -6,7 +6,7 @@ import { isCommon, PASSWORD } from '../../../src/auth/accounts.ts';
 const PROMISE = /with a list of ([\d,]+), of which ([\d,]+) are that long/;
 
 it('the list of common passwords has as many entries as the contract says, and as many of 12 characters or more', async () => {
-  const contract = readFileSync(new URL('../../../docs/reference/guarantees.md', import.meta.url), 'utf8');
+  const contract = readFileSync(new URL('../../../docs/reference/accounts.md', import.meta.url), 'utf8');
   const [, all, long] = PROMISE.exec(contract) ?? [];
   const passwords = dictionary['passwords-common'];
   const rejected = await Promise.all(passwords.map((password) => isCommon(password, PASSWORD.min)));

@@ -46,7 +46,7 @@ const documents = fc
     ].join(' '),
   );
 
-/** The depth that contract section 5 means, of fragments that form no cycle. */
+/** The depth of fragments that form no cycle (contract: limits). */
 function depthIn(text: string): number {
   const { definitions } = parse(text);
   const fragments = new Map(

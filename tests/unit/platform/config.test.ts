@@ -17,7 +17,7 @@ const namesOf = (environment: NodeJS.ProcessEnv) =>
   problemsOf(environment).map((problem) => problem.split(' ')[0]);
 
 describe('loadConfig', () => {
-  it('has the defaults of contract sections 2, 5 and 8', () => {
+  it('has the defaults of the contract', () => {
     expect(loadConfig({})).toMatchObject({
       environment: 'development',
       database: { kind: 'embedded', dataDir: '.data' },

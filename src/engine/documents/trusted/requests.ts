@@ -112,7 +112,7 @@ export function createRequestedDocuments(options: RequestsOptions): RequestedDoc
       : strict(policy, query, params, sender);
   }
 
-  /** Callers without permissions always get 401 (contract: authentication and permissions). */
+  /** Callers without permissions always get 401 (contract: credentials). */
   const rejection = (error: unknown, { caller }: OperationRequest): unknown =>
     canExecute(caller) ? error : credentialsMissing();
 

@@ -27,7 +27,7 @@ const GOOD: Readonly<Record<string, unknown>> = {
   DateTime: '2020-01-01T00:00:00Z',
 };
 
-/** These fields reject a key before any argument: only a session may call them (contract section 3), or a rule applies. */
+/** These fields reject a key before any argument: only a session may call them (contract: permissions), or a rule applies. */
 const REJECTS_KEYS =
   /^Mutation\.(updateViewer|createApiKey|revokeApiKey|revokeSession|revokeGrant|changePassword|revokeEverything|inviteUser|createResetLink)$/;
 

@@ -8,7 +8,7 @@ const MAXIMUM = 8_388_608;
 const BODY = 'x'.repeat(50_000);
 const POSTS = 100;
 
-/** Rejected with the figure and the ceiling, in the message and beside it (contract section 5). */
+/** Rejected with the figure and the ceiling, in the message and beside it (contract: limits). */
 function expectTooLarge({ status, data, errors = [] }: GraphQLResponse, maximum = MAXIMUM): void {
   // Not `toBeUndefined`: a failure would print megabytes.
   expect(data === undefined).toBe(true);
