@@ -31,7 +31,7 @@ const isReported = ({ bucket, documentOnly }: Route) => bucket !== undefined && 
 const usualMethod = ({ methods }: Route) => (methods.includes('POST') ? 'POST' : 'GET');
 
 /** The pages that describe paths. */
-const contract = ['http', 'limits', 'authentication', 'accounts']
+const contract = ['http', 'limits', 'authentication', 'oauth', 'accounts']
   .map((page) => readFileSync(join(import.meta.dirname, `../../../docs/reference/${page}.md`), 'utf8'))
   .join('\n')
   .replaceAll(/\s+/g, ' ');
