@@ -9,7 +9,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'service.stopped': 'The last line of a graceful shutdown.',
   'service.already_stopping': 'A second `signal` changes nothing.',
   'service.signal_ignored': '`signal` has no meaning for the service.',
-  'service.shutdown_failed': '`err` has the error. Report it as a bug.',
+  'service.shutdown_failed': 'Report it as a bug.',
   'service.file_limit_low':
     'The database and 500 clients need `recommended` files, but the limit is `limit`. Raise the limit (`ulimit -n`, `LimitNOFILE`).',
   'service.unknown_setting':
@@ -19,7 +19,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'http.request': 'One line for each response. See [Requests](#requests).',
   'http.requests_rejected':
     '`client` has had `rejectedCount` more requests rejected. See [Rejected requests](#rejected-requests) and [a client that does too much](blocks.md).',
-  'http.internal_error': '`err` has the error. Report it.',
+  'http.internal_error': 'Report it.',
   'http.proxy_untrusted':
     'Logged once. If `peer` is your proxy, add it to `TRUST_PROXY`. Until then, all clients behind it share one IP address.',
   'http.cors_rejected': 'In development, once for each `origin`. `hint` says which setting allows it.',
@@ -38,21 +38,19 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'auth.login_failed': 'See [Logins and credentials](#logins-and-credentials).',
   'auth.credential_rejected': 'See [Logins and credentials](#logins-and-credentials).',
   'auth.session_cookie_dropped': 'In development, after a login: `hint` says why and what to change.',
-  'auth.session_not_verified':
-    'The request is authenticated again, and rejected if that fails, too. `err` has the error.',
-  'auth.last_used_store_failed':
-    'The time for the `credentialType` is late. Nothing else is affected. `err` has the error.',
-  'auth.key_usage_store_failed': '`api-key show` lacks a use. Nothing else is affected. `err` has the error.',
+  'auth.session_not_verified': 'The request is authenticated again, and rejected if that fails, too.',
+  'auth.last_used_store_failed': 'The time for the `credentialType` is late. Nothing else is affected.',
+  'auth.key_usage_store_failed': '`api-key show` lacks a use. Nothing else is affected.',
   'account.export_interrupted':
-    'A user downloads the stored data of the account, and the service could not read it to its end. The browser reports a failed download. `err` has the error.',
+    'A user downloads the stored data of the account, and the service could not read it to its end. The browser reports a failed download.',
   'restrictions.refresh_failed':
-    'Later changes are not in force on this instance. The service tries again twice a second. `err` has the error.',
+    'Later changes are not in force on this instance. The service tries again twice a second.',
   'restrictions.recovered': 'The end of `restrictions.refresh_failed`.',
-  'jwks.fetch_failed': '`err` has the error. Tokens of other keys get 503.',
+  'jwks.fetch_failed': 'Tokens of other keys get 503.',
   'jwks.recovered': 'The end of `jwks.fetch_failed`.',
   'oauth.signing_keys_replaced':
     'Issued OAuth access tokens stay valid until they expire, within 15 minutes.',
-  'oauth.internal_error': '`err` has the error. Report it.',
+  'oauth.internal_error': 'Report it.',
   'redis.unavailable': '`reason` and `hint` say more.',
   'redis.recovered': 'The end of `redis.unavailable`. Instances share rate limits again.',
   'database.waiting':
@@ -72,12 +70,12 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
     'One connection broke because of `reason`. The server responds, and the pool opens another connection. At most 10 lines a minute.',
   'database.statement_failed':
     'For a passing reason: a time limit, a lock, a lack of memory. The client got 503 or 504. During an outage the level is `debug`.',
-  'database.close_failed': '`err` has the error. Nothing is affected.',
-  'database.write_check_failed': '`err` has the error. The service tries again.',
+  'database.close_failed': 'Nothing is affected.',
+  'database.write_check_failed': 'The service tries again.',
   'clock.skewed':
     'By more than two seconds: `offsetSeconds`, negative if this machine is behind. Checked every minute. Set both clocks by NTP ([runbook](runbooks.md#contentgraphclockskew)).',
   'clock.recovered': 'The end of `clock.skewed`.',
-  'clock.check_failed': '`err` has the error. The service tries again after a minute.',
+  'clock.check_failed': 'The service tries again after a minute.',
   'migrations.applied': 'The service has applied `migrations` at start.',
   'migrations.pending': '`migrations` has their names. `/health/ready` is 503 until they are applied.',
   'migrations.up_to_date': 'The end of `migrations.pending`.',
@@ -85,7 +83,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
     'Expected after a rollback to the version before: this version works with them. Otherwise check which version runs.',
   'migrations.mismatch':
     '`reason`: the text of a migration differs, or it was started and not finished. `/health/ready` is 503.',
-  'migrations.read_failed': '`err` has the error. `/health/ready` still checks the migrations.',
+  'migrations.read_failed': '`/health/ready` still checks the migrations.',
   'embedded_db.durability':
     'The database survives a loss of power only on a disk that honours flushes. `dataDir` is the directory.',
   'embedded_db.locked':
@@ -109,50 +107,48 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'admin.socket_failed':
     'The file system of `DATA_DIR` has no sockets, or its path is too long outside Linux. `err` says which.',
   'job.failed':
-    '`job` failed for the first, second, fourth, eighth… time in a row (`failureCount`). It runs again every minute. `err` has the error.',
+    '`job` failed for the first, second, fourth, eighth… time in a row (`failureCount`). It runs again every minute.',
   'job.recovered': 'The end of `job.failed`.',
   'job.runner_failed':
     'No direct connection to PostgreSQL, logged as rarely (`failureCount`). All jobs count as failed. See `err`, and check `DIRECT_DATABASE_URL`.',
   'job.runner_recovered': 'The end of `job.runner_failed`.',
   'job.rows_deleted': '`job` has deleted `rows` rows.',
   'usage.deprecated_store_failed':
-    '`admin deprecation list-usage` lacks the counts of this instance until the next attempt. `err` has the error.',
+    '`admin deprecation list-usage` lacks the counts of this instance until the next attempt.',
   'usage.unpublished_store_failed':
-    'The list of unpublished operations lacks the counts of this instance until the next attempt. `err` has the error.',
-  'usage.client_store_failed': '`admin top` lacks the last seconds of this instance. `err` has the error.',
-  'usage.document_store_failed': 'The time is late. Nothing else is affected. `err` has the error.',
+    'The list of unpublished operations lacks the counts of this instance until the next attempt.',
+  'usage.client_store_failed': '`admin top` lacks the last seconds of this instance.',
+  'usage.document_store_failed': 'The time is late. Nothing else is affected.',
   'documents.refresh_failed':
-    '[Trusted documents](../guides/trusted-documents.md) that an operator has retired may still be executed. Check the database. `err` has the error.',
+    '[Trusted documents](../guides/trusted-documents.md) that an operator has retired may still be executed. Check the database.',
   'documents.recovered': 'The end of `documents.refresh_failed`.',
-  'idempotency.lock_not_held':
-    'A duplicate at another instance may run first. Only one of them commits. `err` has the error.',
+  'idempotency.lock_not_held': 'A duplicate at another instance may run first. Only one of them commits.',
   'listener.disconnected':
     'The database responds, but not at `setting`: see `reason`. Revoked credentials close open streams within `CREDENTIAL_RECHECK_MS`.',
   'listener.reconnected': 'The end of `listener.disconnected`.',
-  'listener.probe_failed': '`err` has the error. The service connects again.',
+  'listener.probe_failed': 'The service connects again.',
   'events.blocked':
     'The oldest event waits for `blockedSeconds`. `blockedBy` has the transaction, in any database of the server, and `hint` says how to end it ([runbook](runbooks.md#contentgrapheventdeliveryblocked)).',
   'events.unblocked': 'The end of `events.blocked`.',
-  'events.log_read_failed': 'No event is lost. Check the database. `err` has the error.',
-  'events.log_check_failed': '`err` has the error. The service checks again after 2 s.',
-  'events.batch_read_failed':
-    'The subscribers of `streams` streams wait. No event is lost. `err` has the error.',
+  'events.log_read_failed': 'No event is lost. Check the database.',
+  'events.log_check_failed': 'The service checks again after 2 s.',
+  'events.batch_read_failed': 'The subscribers of `streams` streams wait. No event is lost.',
   'events.batch_retry_failed': 'A further attempt after `events.batch_read_failed`.',
-  'events.notify_failed': 'Other instances find the event by polling, within a second. `err` has the error.',
+  'events.notify_failed': 'Other instances find the event by polling, within a second.',
   'events.generation_changed':
     'The database was restored, or a standby took over. Clients whose last event is missing get EVENT_HISTORY_EXPIRED, all others resume.',
   'events.log_imported':
     'A dump was restored, with so many `events`, which precede all new events. It took `durationMs`.',
-  'streams.failed': '`streams` is their number, `err` has the error.',
+  'streams.failed': '`streams` is their number,',
   'streams.shutdown_failed': 'A bug, during a shutdown. `err` has the error. Report it.',
-  'streams.heartbeat_failed': '`err` has the error. Report it.',
-  'streams.recheck_failed': 'The database was unavailable. `err` has the error.',
+  'streams.heartbeat_failed': 'Report it.',
+  'streams.recheck_failed': 'The database was unavailable.',
   'streams.credential_check_failed':
-    'The streams stay open, and the service checks them again within a second. Check the database. `err` has the error.',
+    'The streams stay open, and the service checks them again within a second. Check the database.',
   'streams.credential_check_recovered': 'The end of `streams.credential_check_failed`.',
   'streams.dead_clients_closed':
     'So many `connections` had no client any more. `reason`: `silent`, or `needed` for another stream.',
-  'streams.connection_table_failed': 'Streams of dead clients close late. `err` has the error.',
+  'streams.connection_table_failed': 'Streams of dead clients close late.',
   'streams.dead_client_detection_off': 'On systems other than Linux, streams of dead clients close late.',
   'tracing.export_failed': 'The collector does not accept them: see `err`. Requests do not wait for it.',
   'tracing.recovered': 'The end of `tracing.export_failed`.',
