@@ -6,7 +6,7 @@ import { COMMENT, createReactProject, type ReactProject, signIn } from './react-
 let project: ReactProject;
 beforeAll(async () => {
   project = await createReactProject();
-  project.run('cp -r ../content-graph-api/examples/clients/live-posts src/clients/');
+  project.run('cp -r ../content-graph-api/examples/live-posts src/');
 });
 afterAll(() => project.remove());
 
@@ -16,8 +16,7 @@ it.each(['vue', 'svelte'])(
     const service = await startService();
     const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
     await service.create(...titles);
-    project.run(`cp -r ../content-graph-api/examples/clients/${library} src/clients/`);
-    const folder = `src/clients/${library}`;
+    const folder = `src/live-posts/${library}`;
     await project.build(`/${folder}/main.js`, `dist-${library}`, `${folder}/vite.config.ts`);
     const origin = await project.serve(service, `dist-${library}`);
     const browser = await openBrowser(origin);

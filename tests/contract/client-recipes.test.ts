@@ -19,7 +19,7 @@ const PAGES = [
   ['docs/clients/svelte.md', 4],
   ['docs/clients/tanstack.md', 3],
   ['docs/clients/urql.md', 3],
-  ['docs/clients/vue.md', 5],
+  ['docs/clients/vue.md', 4],
   ['docs/guides/trusted-documents.md', 6],
   ['docs/guides/oauth-single-page-app.md', 3],
   ['docs/guides/server-side-rendering.md', 3],
