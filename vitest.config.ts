@@ -42,7 +42,7 @@ const PROCESSES: Suite = {
 /** One file at a time, for the sake of the clock. */
 const ALONE: Suite = { maxWorkers: 1 };
 
-/** A suite is a folder of `tests/`, where it doesn't say otherwise. CONTRIBUTING.md has what a machine needs for each. */
+/** A suite is a folder of `tests/`, where it doesn't say otherwise. docs/contributing/tests.md has what a machine needs for each. */
 const SUITES: Readonly<Record<string, Suite>> = {
   unit: { ...SHARED, include: ['tests/{unit,contract}/**/*.test.ts'] },
   api: { ...SHARED, exclude: process.env.DATABASE_URL === undefined ? [] : ANY_DATABASE },

@@ -3,7 +3,7 @@ import { join, matchesGlob } from 'node:path';
 
 /**
  * Which tests run when. The gate (`npm run test:gate`, and so `.ci/run`) is what every change must pass; `npm run test:full`
- * runs everything. CONTRIBUTING.md has the rule that puts a test into a tier.
+ * runs everything. docs/contributing/tests.md has the rule that puts a test into a tier.
  */
 
 const ROOT = join(import.meta.dirname, '..');

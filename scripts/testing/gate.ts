@@ -6,7 +6,7 @@ import { printResults, runStage, type StageResult } from './run-stage.ts';
 
 const HELP = `npm run test:gate [-- --stage NAME …]
 
-Runs the stages that every change must pass, which CONTRIBUTING.md lists. Installs missing Debian packages, and starts
+Runs the stages that every change must pass, which docs/contributing/tests.md lists. Installs missing Debian packages, and starts
 PostgreSQL and Redis where DATABASE_URL and REDIS_URL are not set.
   --stage NAME  run this stage only; can be repeated
 `;

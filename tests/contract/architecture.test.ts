@@ -233,7 +233,7 @@ describe('a file in src', () => {
       for (const [, target = ''] of text.matchAll(/'(\.[^']+\.ts)'/g))
         used.add(relative(SRC, join(SRC, dirname(path), target)).replaceAll('\\', '/'));
     const remedy =
-      'Nothing reaches these files. Add the route, command, plugin, job or type to its list (CONTRIBUTING.md, "Guides")';
+      'Nothing reaches these files. Add the route, command, plugin, job or type to its list (CONTRIBUTING.md, "Recipes")';
     expect(
       offenders(({ path }) => path.endsWith('.ts') && !path.includes('/browser/') && !used.has(path)),
       remedy,

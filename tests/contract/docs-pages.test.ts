@@ -98,7 +98,7 @@ describe('docs/reference/schema.md', () => {
       .find((line) => line.startsWith(`| ${what} |`));
     expect(
       row,
-      `src/schema/content-limits.ts has another number than the row "${what}" of docs/reference/schema.md. CONTRIBUTING.md, "Changing a number of the product", says what follows from a change`,
+      `src/schema/content-limits.ts has another number than the row "${what}" of docs/reference/schema.md. docs/contributing/other-changes.md, "Changing a number of the product", says what follows from a change`,
     ).toMatch(new RegExp(`[| ]${stated}\\b`));
   });
 });

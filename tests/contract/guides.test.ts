@@ -30,7 +30,7 @@ describe('the guides', () => {
       .find((line) => line.startsWith('| ') && line.includes(`](${guide})`));
     expect(
       row?.split(' | ')[1],
-      `the table "Guides" of CONTRIBUTING.md must have a row for ${guide}, with the number of files that it writes: ${written.join(', ')}`,
+      `the table "Recipes" of CONTRIBUTING.md must have a row for ${guide}, with the number of files that it writes: ${written.join(', ')}`,
     ).toBe(`${written.length}`);
   });
 

@@ -7,7 +7,7 @@ describe('prisma/migrations', () => {
     async (direction) => {
       expect(
         await diffMigrations(process.env.DATABASE_URL, direction),
-        'The migrations lack this SQL. Run "npm run -s db:diff", and save what it prints as prisma/migrations/<YYYYMMDDHHMMSS>_<name>/migration.sql (CONTRIBUTING.md, "Adding a migration")',
+        'The migrations lack this SQL. Run "npm run -s db:diff", and save what it prints as prisma/migrations/<YYYYMMDDHHMMSS>_<name>/migration.sql (docs/contributing/other-changes.md, "Adding a migration")',
       ).toBe('');
     },
   );

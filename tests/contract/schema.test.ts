@@ -73,7 +73,7 @@ describe('schema.graphql', () => {
   it('has the numbers that the code has', () => {
     expect(
       published,
-      'A number that clients are promised has changed. Those of the product are in src/schema/content-limits.ts, or are settings with their default in src/platform/config/setting-table.ts. Once it is right there, follow "Changing a number of the product" in CONTRIBUTING.md: schema.graphql, docs/reference/api.md, the contract, the tests and the model have it too',
+      'A number that clients are promised has changed. Those of the product are in src/schema/content-limits.ts, or are settings with their default in src/platform/config/setting-table.ts. Once it is right there, follow "Changing a number of the product" in docs/contributing/other-changes.md: schema.graphql, docs/reference/api.md, the contract, the tests and the model have it too',
     ).toBe(printed);
   });
 
