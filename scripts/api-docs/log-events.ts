@@ -139,7 +139,7 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
     'The database was restored, or a standby took over. Clients whose last event is missing get EVENT_HISTORY_EXPIRED, all others resume.',
   'events.log_imported':
     'A dump was restored, with so many `events`, which precede all new events. It took `durationMs`.',
-  'streams.failed': '`streams` is their number,',
+  'streams.failed': '`streams` is their number.',
   'streams.shutdown_failed': 'A bug, during a shutdown. `err` has the error. Report it.',
   'streams.heartbeat_failed': 'Report it.',
   'streams.recheck_failed': 'The database was unavailable.',

@@ -8,7 +8,7 @@ import { type Process, ROOT, runProgram } from '../../support/processes/process.
 import { AMPLE_TIMEOUTS } from '../../support/settings.ts';
 
 /** What somebody has who has just cloned the project and run `npm ci`. */
-const LEFT_OUT = /^(?:\.git|\.data|\.env|coverage)$|(?:^|\/)node_modules$/;
+const LEFT_OUT = /^(?:\.git|\.data|\.env|coverage|docs\/\.vitepress\/(?:cache|dist))$|(?:^|\/)node_modules$/;
 
 /** A copy of the project, in which the service runs as `npm start` runs it. */
 export interface Project {

@@ -1,3 +1,5 @@
+import { anchorOf } from '../../../docs/.vitepress/anchors.ts';
+
 /** A fenced block of a Markdown page. */
 export interface Block {
   /** The first word after the fence, such as `sh`. */
@@ -64,11 +66,7 @@ export function linksOf(page: string): string[] {
 export function anchorsOf(page: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of withoutBlocks(page).matchAll(/^#+ (.*)$/gm)) {
-    const anchor = heading
-      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
-      .replaceAll(' ', '-');
+    const anchor = anchorOf(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'));
     let unique = anchor;
     for (let count = 1; anchors.has(unique); count += 1) unique = `${anchor}-${count}`;
     anchors.add(unique);
