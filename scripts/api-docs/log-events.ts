@@ -139,6 +139,14 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
     'The database was restored, or a standby took over. Clients whose last event is missing get EVENT_HISTORY_EXPIRED, all others resume.',
   'events.log_imported':
     'A dump was restored, with so many `events`, which precede all new events. It took `durationMs`.',
+  'search.indexing_failed':
+    'Searches and counts of tags do not change, or miss recent changes. `err` has the error. The service tries again every second.',
+  'search.indexing_recovered': 'The end of `search.indexing_failed`.',
+  'search.events_lost':
+    'The search index was last updated before the oldest event, or the log has a new generation, for example after a restore. The service finds the changes by comparing all posts with the index.',
+  'search.comparison_started':
+    'After an upgrade, `search rebuild` or `search.events_lost`, if the comparison takes longer than 5 s. Until it ends, a search can miss posts, the oldest last.',
+  'search.comparison_completed': 'The comparison has taken `durationSeconds`.',
   'streams.failed': '`streams` is their number.',
   'streams.shutdown_failed': 'A bug, during a shutdown. `err` has the error. Report it.',
   'streams.heartbeat_failed': 'Report it.',

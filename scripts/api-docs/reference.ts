@@ -187,11 +187,9 @@ function rootSections(
     .map((field) => fieldSection(root?.name ?? '', field, examples));
 }
 
-/** Objects that a client asks for by id, then their parts, then pages of lists. */
-function objectRank(type: GraphQLObjectType): number {
-  if (type.getInterfaces().length > 0) return 0;
-  return /(Connection|Edge|^PageInfo)$/.test(type.name) ? 2 : 1;
-}
+/** Objects that a client asks for by id come before their parts. */
+const objectRank = (type: GraphQLObjectType): number => (type.getInterfaces().length > 0 ? 0 : 1);
+const isPage = ({ name }: GraphQLObjectType): boolean => /(Connection|Edge|^PageInfo)$/.test(name);
 
 function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapter[] {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
@@ -203,6 +201,7 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
   const own = scalars.filter((scalar) => !isSpecifiedScalarType(scalar));
   const others = (of: (type: GraphQLNamedType) => boolean) =>
     types.filter(of).map((type) => otherSection(schema, type));
+  const sectionsOf = (type: GraphQLObjectType) => objectSections(type, examples);
   const [query, mutation, subscription] = roots;
   return [
     { title: 'Queries', intro: describe(query ?? {}), sections: rootSections(query, examples) },
@@ -212,7 +211,8 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
       intro: describe(subscription ?? {}),
       sections: rootSections(subscription, examples),
     },
-    { title: 'Objects', sections: objects.flatMap((type) => objectSections(type, examples)) },
+    { title: 'Objects', sections: objects.filter((type) => !isPage(type)).flatMap(sectionsOf) },
+    { title: 'Connections', sections: objects.filter(isPage).flatMap(sectionsOf) },
     { title: 'Interfaces', sections: others(isInterfaceType) },
     { title: 'Unions', sections: others(isUnionType) },
     { title: 'Inputs', sections: others(isInputObjectType) },

@@ -22,6 +22,7 @@ import { defineDeprecationCommands } from './commands/deprecations.ts';
 import { defineDocumentCommands } from './commands/documents.ts';
 import { defineBlockCommands, defineTopCommand } from './commands/restrictions.ts';
 import { defineRevokeCommand } from './commands/revoke-credentials.ts';
+import { defineSearchCommands } from './commands/search.ts';
 import { defineSqlCommand } from './commands/sql.ts';
 import { defineUserCommands } from './commands/users.ts';
 import { defineDoctorCommand } from './doctor/doctor.ts';
@@ -36,6 +37,7 @@ const COMMANDS: readonly DefineCommands[] = [
   defineRevokeCommand,
   ...(await Promise.all(FEATURES.map(({ commands }) => commands()))),
   defineEventLogCommands,
+  defineSearchCommands,
   defineAuditCommands,
   defineTopCommand,
   defineSqlCommand,

@@ -7,8 +7,9 @@ import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from 
 import { endedBlocks } from '../auth/restriction-store.ts';
 import { createRestrictions } from '../auth/restrictions.ts';
 import { createLongWorkQueue, type Database, type Services } from '../database/database.ts';
+import { toDatabaseError } from '../database/errors.ts';
 import { type Job, startJobRunner } from '../database/jobs.ts';
-import { createListener } from '../database/listener.ts';
+import { createListener, type Listener } from '../database/listener.ts';
 import { registerDatabaseMetrics, watchClock } from '../database/monitoring.ts';
 import {
   CREDENTIALS_CHANNEL,
@@ -55,6 +56,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import { contentLimits } from '../schema/content-limits.ts';
 import { missingSlugs } from '../schema/missing-slugs.ts';
 import { buildSchema } from '../schema/schema.ts';
+import { createSearchIndexer } from '../schema/search/indexer.ts';
 import { YOGA_PLUGINS } from './yoga-plugins.ts';
 
 /** Jobs run in this order. */
@@ -88,6 +90,24 @@ function createServiceMetrics({
   registerDatabaseMetrics(metrics, database, config);
   registerTracing(metrics, tracing);
   return metrics;
+}
+
+/** The key must differ from every other advisory lock key of the database. */
+const SEARCH_LOCK = 2_026_113_000;
+
+/**
+ * The connection for LISTEN has the lock of the instance that indexes, so the lock ends with the instance. A repeated
+ * lock of one session does not wait.
+ */
+async function isSearchElected({ kind }: Database, { ask }: Listener): Promise<boolean> {
+  if (kind === 'embedded') return true;
+  const sql = `SELECT pg_try_advisory_lock(${SEARCH_LOCK}) AS mine`;
+  try {
+    const [row] = (await ask<{ mine: boolean }>(sql)) ?? [];
+    return row?.mine === true;
+  } catch (error) {
+    throw toDatabaseError(error);
+  }
 }
 
 /** One operation uses at most this many times the maximum response size in memory (contract: pending responses). */
@@ -206,6 +226,12 @@ export function createApp({
   const rejections = createRejectionLog(log, metrics, restrictions.blocks);
   const clientUsage = createClientUsage(services);
   const deprecatedUsage = createDeprecatedUsage(services);
+  const readers = {
+    wake(): void {
+      feed.wake();
+      searchIndexer.wake();
+    },
+  };
   const listener = createListener({
     database,
     log,
@@ -215,16 +241,20 @@ export function createApp({
       else if (channel === DOCUMENTS_CHANNEL) trusted.recheck();
       else if (channel === RESTRICTIONS_CHANNEL) restrictions.recheck();
       // A commit of this process has already woken its readers.
-      else if (!own) feed.wake();
+      else if (!own) readers.wake();
     },
     onConnect() {
-      feed.wake();
+      readers.wake();
       credentialWatch.recheck();
       trusted.recheck();
       restrictions.recheck();
     },
   });
-  const eventNotifier = createEventNotifier({ feed, listener, log });
+  const searchIndexer = createSearchIndexer({
+    ...{ database, log, metrics },
+    isElected: () => isSearchElected(database, listener),
+  });
+  const eventNotifier = createEventNotifier({ feed: readers, listener, log });
   const logWatch = watchLog({ database, listener, log });
   registerEventMetrics(metrics, { logWatch, listener });
   registerReadiness(metrics, readiness);
@@ -293,6 +323,7 @@ export function createApp({
       publicOrigin = config.publicUrl ?? listening;
       // The first scrape then finds a result.
       readiness.lastKnown();
+      searchIndexer.start();
     },
     announceShutdown: readiness.leave,
     endStreams: fanOut.interrupt,
@@ -301,6 +332,7 @@ export function createApp({
       readiness.leave();
       fanOut.interrupt();
       await jobRunner.stop();
+      await searchIndexer.close();
       eventNotifier.close();
       logWatch.close();
       await listener.close();

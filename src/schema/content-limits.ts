@@ -22,6 +22,7 @@ export const contentLimits = (_settings: Pick<Config, never>) => ({
     excerpt: { min: 1, max: 1_000, standard: 200 },
   },
   draft: { maxPerAccount: 200 },
+  search: { query: { min: 0, max: 200 }, maxWords: 8 },
   comment: { body: { min: 1, max: 5_000 } },
 });
 

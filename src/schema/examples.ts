@@ -122,6 +122,30 @@ query LatestOfTag($filter: PostFilter) {
     variables: '{\n  "filter": { "tags": ["computing"] }\n}',
   },
   {
+    name: 'Search',
+    query: `# Words, "phrases", -excluded words and prefixes*.
+query Search($query: String!) {
+  searchPosts(query: $query, first: 5) {
+    nodes {
+      title
+      excerpt(length: 80)
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+  tags(first: 5) {
+    nodes {
+      name
+      postCount
+    }
+  }
+}
+`,
+    variables: '{\n  "query": "loop*"\n}',
+  },
+  {
     name: 'Drafts',
     query: `# Only the account itself sees its drafts.
 query Drafts {

@@ -14,6 +14,8 @@ import { defineDraftMutations } from './draft/mutations.ts';
 import { defineDraft } from './draft/type.ts';
 import { definePostMutations } from './post/mutations.ts';
 import { definePost, definePostQueries, definePostRelations, definePostSubscriptions } from './post/type.ts';
+import { defineTags } from './search/tags.ts';
+import { defineSearch } from './search/type.ts';
 import { defineUser, defineUserQueries } from './user/type.ts';
 
 /** The order of the calls decides the order of the fields of Query, Mutation and User. */
@@ -30,6 +32,8 @@ function defineModules(toolkit: SchemaToolkit, limits: ContentLimits, revocation
   definePostQueries(toolkit, post, limits.post);
   definePostMutations(toolkit, post, limits.post);
   definePostSubscriptions(toolkit, post);
+  defineSearch(toolkit, post, limits);
+  defineTags(toolkit, limits.post);
 
   const comment = defineComment(toolkit, user, post, limits.comment);
   defineCommentRelations(toolkit, user, post, comment);

@@ -13,6 +13,7 @@ const RESULTS: readonly (readonly [string, RegExp])[] = [
   ['PostsPage', /"postsConnection": \{[\s\S]*"cursor": "/],
   ['PostBySlug', /"slug": "on-loops"/],
   ['LatestOfTag', /"totalCount": \d/],
+  ['Search', /"searchPosts": \{/],
   ['Drafts', /"drafts": \[/],
 ];
 const EXAMPLE_TABS = EXAMPLES.map(({ name }) => name);

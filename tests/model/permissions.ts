@@ -40,6 +40,8 @@ const NEEDS: Readonly<Record<string, Scope | 'session' | readonly Scope[]>> = {
   'Query.postBySlug': 'posts:read',
   'Query.posts': 'posts:read',
   'Query.postsConnection': 'posts:read',
+  'Query.searchPosts': 'posts:read',
+  'Query.tags': 'posts:read',
   'Query.user': 'users:read',
   'Query.userByHandle': 'users:read',
   'Query.users': 'users:read',

@@ -19,26 +19,28 @@ interface Edge<Row extends Position> {
 interface ConnectionOptions {
   /** Adds `totalCount`, of the plural of the items. */
   readonly counts?: string;
+  /** The name of the items in descriptions. */
+  readonly item?: string;
 }
 
 export function defineConnection<Row extends Position>(
   { builder, PageInfo }: SchemaToolkit,
   name: string,
   node: NodeRef<Types, Row>,
-  { counts }: ConnectionOptions = {},
+  { counts, item = name }: ConnectionOptions = {},
 ): ConnectionRef<Types, Row> {
   const edge = builder.objectRef<Edge<Row>>(`${name}Edge`).implement({
-    description: `A ${name} and its position in a connection.`,
+    description: `A ${item} and its position in a connection.`,
     fields: (t) => ({
       cursor: t.string({
         description: 'An opaque position in the list. It stays valid for as long as the list exists.',
         resolve: ({ row, order }) => encodeCursor(row, order),
       }),
-      node: t.field({ type: node, description: `The ${name}.`, resolve: ({ row }) => row as never }),
+      node: t.field({ type: node, description: `The ${item}.`, resolve: ({ row }) => row as never }),
     }),
   });
   const connection = builder.objectRef<ConnectionPage<Row>>(`${name}Connection`).implement({
-    description: `A page of a list of ${name} items, stable while items are inserted and deleted.`,
+    description: `A page of a list of ${item} items, stable while items are inserted and deleted.`,
     fields: (t) => ({
       edges: t.field({
         type: [edge],
@@ -55,7 +57,12 @@ export function defineConnection<Row extends Position>(
       pageInfo: t.field({
         type: PageInfo,
         description: 'The position of this page.',
-        resolve: (slice) => slice,
+        resolve: ({ start, end, order, hasNextPage, hasPreviousPage }) => ({
+          hasNextPage,
+          hasPreviousPage,
+          startCursor: start === undefined ? null : encodeCursor(start, order),
+          endCursor: end === undefined ? null : encodeCursor(end, order),
+        }),
       }),
     }),
   });

@@ -182,6 +182,8 @@ interface RootOptions<Args extends InputFieldMap> {
   /** @throws {ApiError} BAD_USER_INPUT */
   readonly page: (args: InputShapeFromFields<Args>) => PageRange;
   readonly checksRows?: RowCheck;
+  /** The complexity of the field besides its items. */
+  readonly onceCost?: number;
 }
 
 /** graphql-js gives look-ahead untyped arguments, which are coerced to the same types. */
@@ -211,13 +213,13 @@ export function rootConnection<Row extends Position, Args extends InputFieldMap>
   t: RootBuilder,
   options: ListOptions<ObjectRef<Types, ConnectionPage<Row>>, Row> & RootOptions<Args>,
 ) {
-  const { type, list, scope, description, args, page, checksRows } = options;
+  const { type, list, scope, description, args, page, checksRows, onceCost } = options;
   return t.field({
     type,
     scope,
     description,
     args,
-    ...checkExtension(checksRows),
+    ...(onceCost === undefined ? checkExtension(checksRows) : { extensions: { onceCost } }),
     sql: { kind: 'connection', list, page: pageOfCoerced(options) },
     complexity: listCost,
     resolve: (_root, given, context) => readConnectionPage(context, list, page(given)),

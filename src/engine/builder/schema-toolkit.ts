@@ -1,11 +1,16 @@
 import './builder-methods.ts';
-import type { ConnectionPage } from '../queries/loaders.ts';
 import { NODE, type NodeRow, requireNodeScope } from '../queries/node-type.ts';
-import { encodeCursor, type Position } from '../queries/pagination.ts';
 import { type Builder, createBuilder } from './builder.ts';
 
+export interface PageEnds {
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+  readonly startCursor: string | null;
+  readonly endCursor: string | null;
+}
+
 const definePageInfo = (builder: Builder) =>
-  builder.objectRef<ConnectionPage<Position>>('PageInfo').implement({
+  builder.objectRef<PageEnds>('PageInfo').implement({
     description: 'The position of a page in a connection.',
     fields: (t) => ({
       hasNextPage: t.exposeBoolean('hasNextPage', {
@@ -16,16 +21,14 @@ const definePageInfo = (builder: Builder) =>
         description:
           'When paging forwards, true if and only if `after` was given. When paging backwards, true if there are items before this page.',
       }),
-      startCursor: t.string({
+      startCursor: t.exposeString('startCursor', {
         nullable: true,
         description: 'The cursor of the first item, for `before`; null on an empty page.',
-        resolve: ({ start, order }) => (start === undefined ? null : encodeCursor(start, order)),
       }),
-      endCursor: t.string({
+      endCursor: t.exposeString('endCursor', {
         nullable: true,
         description:
           'The cursor of the last item, for `after`; null on an empty page. Where a filter has ended the page early, the cursor of the last item that was read.',
-        resolve: ({ end, order }) => (end === undefined ? null : encodeCursor(end, order)),
       }),
     }),
   });

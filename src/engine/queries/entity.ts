@@ -1,3 +1,4 @@
+import type { Parameter } from '../../database/statement.ts';
 import type { Table } from '../../generated/tables.ts';
 
 /** Computed fields by the property that they read. The schema build fills the map. */
@@ -108,12 +109,26 @@ export const ORDERS = {
 
 export type ListOrder = keyof typeof ORDERS;
 
+/** The part of a page that `ListRelation.rows` reads. */
+export interface RequestedRows {
+  readonly limit: number;
+  readonly after?: { readonly at: Date; readonly id: string };
+  /** Values for the parameters of the SQL. */
+  readonly terms?: Readonly<Record<string, Parameter>>;
+}
+
 /** Contains all rows of an entity or, with `parent`, the rows of a parent. */
 export interface ListRelation<Row extends object> {
   readonly name: string;
   readonly entity: Entity<Row>;
   readonly parent?: string;
   readonly order: ListOrder;
+  /** SQL of the rows of a page of a connection, with `MATCHES` and `IS_LAST`, if no index of the table finds them. */
+  readonly rows?: (
+    page: RequestedRows,
+    columns: readonly string[],
+    add: (source: (page: RequestedRows) => Parameter) => string,
+  ) => string;
 }
 
 const listRelations = new WeakMap<object, Map<string, ListRelation<object>>>();

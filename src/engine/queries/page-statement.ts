@@ -52,7 +52,7 @@ const RANGES = [
 
 type RangeName = (typeof RANGES)[number]['name'];
 
-type ListOf = Pick<ListRelation<object>, 'parent' | 'order'>;
+type ListOf = Pick<ListRelation<object>, 'parent' | 'order' | 'rows'>;
 
 /** Tells which conditions of a filter the index of the order has. All other conditions are checked row by row. */
 function splitFilter({ parent }: Pick<ListOf, 'parent'>, { order, filter = {} }: PageRange) {
@@ -73,8 +73,8 @@ function splitFilter({ parent }: Pick<ListOf, 'parent'>, { order, filter = {} }:
 }
 
 /** True if rows of a page are checked one by one, so that the page may end before it is full. */
-export const checksRows = (relation: Pick<ListOf, 'parent'>, page: PageRange): boolean =>
-  splitFilter(relation, page).checks;
+export const checksRows = (relation: Pick<ListOf, 'parent' | 'rows'>, page: PageRange): boolean =>
+  relation.rows !== undefined || splitFilter(relation, page).checks;
 
 /** The column of a checked page that is true if the row fulfils the filter. */
 export const MATCHES = '$matches';
@@ -241,6 +241,7 @@ export function pageRows<Row extends object>(
   isConnection: boolean,
   add: AddParameter<PageRange>,
 ): string {
+  if (relation.rows !== undefined) return relation.rows(page, columns, add);
   const { offset, cursorAt, cursorId } = SOURCES;
   const terms: PageTerms = {
     parent,

@@ -1,6 +1,6 @@
 import { badInput, quoteValue } from '../../platform/errors.ts';
 import { CONTENT_START, FRAME_BYTES, opaqueBytes, opaqueText } from '../../platform/ids.ts';
-import { type ListOrder, ORDERS } from './entity.ts';
+import { type ListOrder, ORDERS, type RequestedRows } from './entity.ts';
 
 /** A row of a list. */
 export interface Position {
@@ -106,8 +106,7 @@ export interface PageFilter {
   readonly updatedAfter?: Date | undefined;
 }
 
-export interface PageRange {
-  readonly limit: number;
+export interface PageRange extends RequestedRows {
   readonly offset: number;
   readonly after?: CursorPosition;
   /** Never set with `after`. */

@@ -118,6 +118,13 @@ export const LOG_EVENTS = {
   'events.notify_failed': debug('Cannot send a notification to other instances'),
   'events.generation_changed': warn('The event log has a new generation; restarting event streams'),
   'events.log_imported': info('Imported an event log from another server'),
+  'search.indexing_failed': warn('Cannot update the search index; retrying'),
+  'search.indexing_recovered': info('The search index is updated again'),
+  'search.events_lost': info(
+    'The event log has lost the position of the search index; comparing the whole index',
+  ),
+  'search.comparison_started': info('Comparing the whole search index'),
+  'search.comparison_completed': info('Compared the whole search index'),
   'streams.failed': warn('Event streams failed; clients reconnect and resume'),
   'streams.shutdown_failed': error('Cannot close event streams'),
   'streams.heartbeat_failed': error('Cannot send heartbeats: this is a bug'),

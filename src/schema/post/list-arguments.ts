@@ -129,7 +129,7 @@ export function definePostListArguments(
       }),
     }),
   });
-  return (arg: ArgumentBuilder) => ({
+  const listArguments = (arg: ArgumentBuilder) => ({
     filter: arg({
       type: PostFilter,
       description:
@@ -137,6 +137,5 @@ export function definePostListArguments(
     }),
     orderBy: arg({ type: PostOrder, description: 'The order of the posts. NEWEST if absent or null.' }),
   });
+  return { PostFilter, listArguments };
 }
-
-export type PostListArguments = ReturnType<typeof definePostListArguments>;

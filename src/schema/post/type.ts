@@ -133,7 +133,7 @@ export function definePost(toolkit: SchemaToolkit, { User }: UserTypes, limits: 
   return {
     Post,
     PostConnection: defineConnection(toolkit, 'Post', Post, { counts: 'posts' }),
-    listArguments: definePostListArguments(toolkit, limits),
+    ...definePostListArguments(toolkit, limits),
   };
 }
 

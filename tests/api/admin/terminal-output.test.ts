@@ -68,7 +68,7 @@ const PRINT_NO_TEXT = `
   user create, user disable, user enable, user set-password, user set-role, user set-limits, user delete, user invite,
   user create-reset-link, api-key create, api-key revoke, api-key suspend, api-key resume, api-key set-limits, session revoke,
   jwt revoke, stream-token revoke, document publish, document retire, credential revoke, oauth-client create,
-  oauth-client delete, signing-key rotate, signing-key list, signing-key revoke, event-log reset, top, doctor, block remove,
+  oauth-client delete, signing-key rotate, signing-key list, signing-key revoke, event-log reset, search rebuild, top, doctor, block remove,
   database migrate, database backup, database restore, database copy-to`;
 
 /** The words of each command. */

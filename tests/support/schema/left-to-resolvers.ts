@@ -16,6 +16,7 @@ const REQUIRED: Readonly<Record<string, string>> = {
   id: JSON.stringify(newId()),
   ids: `["${newId()}"]`,
   slug: '"a-slug"',
+  query: '"word"',
   handle: '"nobody"',
 };
 

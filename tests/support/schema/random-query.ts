@@ -54,6 +54,8 @@ function argumentText(draw: Draw, name: string, data: KnownData, strange: boolea
     return strange ? '"nonsense"' : JSON.stringify(pick(draw, data.cursors));
   if (name === 'tag') return JSON.stringify(pick(draw, data.tags));
   if (name === 'orderBy') return pick(draw, ['NEWEST', 'OLDEST', 'RECENTLY_UPDATED']);
+  if (name === 'query')
+    return strange ? '"a b c d e f g h i"' : pick(draw, ['"post"', '"-nowhere"', '"po*"']);
   if (name === 'filter') return filterText(draw, data, strange);
   if (name === 'length') return strange ? '0' : String(1 + draw(100));
   if (name === 'slug')
@@ -79,6 +81,9 @@ function nodeIds(draw: Draw, { userIds, postIds, commentIds, draftIds }: KnownDa
 /** The fields that a member is rejected on other accounts. */
 const REJECTED = new Set(['User.email', 'User.drafts', 'User.draftsConnection']);
 
+/** Its only way is a resolver, and its positions are no cursors of rows. */
+const WITHOUT_SQL = 'Query.tags';
+
 /** The members of a connection that both lead to its nodes: one name may stand for two things under them. */
 const NODE_FIELDS = new Set(['nodes', 'edges']);
 
@@ -94,6 +99,7 @@ const EXCLUSIVE = [
   ['createdAfter', 'orderBy'],
   ['createdAfter', 'filter'],
   ['tag', 'filter'],
+  ['query', 'filter'],
   ['after', 'orderBy'],
   ['before', 'orderBy'],
 ] as const;
@@ -242,7 +248,7 @@ class Writer {
     const fields = Object.values(type.getFields()).filter((field) => {
       const named = getNamedType(field.type);
       const coordinate = `${type.name}.${field.name}`;
-      if (this.#skippedFields.has(coordinate)) return false;
+      if (this.#skippedFields.has(coordinate) || coordinate === WITHOUT_SQL) return false;
       if (REJECTED.has(coordinate) && !this.#fault(8)) return false;
       if (isConnection(named) && !this.#connections) return false;
       return isLeafType(named) || depth > 0;

@@ -135,7 +135,7 @@ type Shown<Member> = Exclude<Member, TypenameMember>;
 
 export interface ConnectionSql {
   readonly plan: ConnectionPlan;
-  readonly list: Pick<ListRelation<object>, 'order' | 'parent'>;
+  readonly list: Pick<ListRelation<object>, 'order' | 'parent' | 'rows'>;
   readonly page: PageRange;
   /** The SQL of the rows in the order of reading, with one extra row if the plan shows whether the list continues. */
   readonly rows: string;

@@ -28,6 +28,11 @@ const OTHER: ContentLimits = {
     excerpt: longer(CONTENT_LIMITS.post.excerpt),
   },
   draft: { maxPerAccount: 30 },
+  search: {
+    ...CONTENT_LIMITS.search,
+    query: longer(CONTENT_LIMITS.search.query),
+    maxWords: CONTENT_LIMITS.search.maxWords + 1,
+  },
   comment: { body: longer(CONTENT_LIMITS.comment.body) },
 };
 const schema = buildSchema(OTHER);
@@ -195,6 +200,20 @@ const LIMITS: Readonly<Record<string, Limit>> = {
       'mutation ($id: ID!, $value: [String!]) { updatePost(id: $id, tags: $value) { tags } }',
       'mutation ($value: [String!]) { createDraft(tags: $value) { tags } }',
     ],
+  },
+  'search.query': {
+    limit: OTHER.search.query.max,
+    stated: ['Query.searchPosts(query:)'],
+    argument: 'query',
+    ofLength: text,
+    operations: ['query ($value: String!) { searchPosts(query: $value) { nodes { id } } }'],
+  },
+  'search.maxWords': {
+    limit: OTHER.search.maxWords,
+    stated: ['Query.searchPosts(query:)'],
+    argument: 'query',
+    ofLength: (length) => tags(length).join(' '),
+    operations: ['query ($value: String!) { searchPosts(query: $value) { nodes { id } } }'],
   },
   'comment.body': {
     limit: OTHER.comment.body.max,

@@ -10,6 +10,7 @@ const REVIEWED: Readonly<Record<string, string>> = {
   'User.oauthGrants': 'The same.',
   'User.drafts': 'The database writes an account’s own below `viewer`, and no others.',
   'User.draftsConnection': 'The same.',
+  'Query.tags': 'One statement reads all of it: a tag leads to nothing else.',
 };
 
 const TEACH =
