@@ -8,36 +8,27 @@ import { makeKey, ownDatabase, UNLIMITED } from './own-database.ts';
 import { restartedServer } from './restarted-server.ts';
 import { type Outcome, runRounds } from './rounds.ts';
 
-async function killServer(keys: number, ways: Ways): Promise<Outcome> {
-  const dataDir = await temporaryFolder();
-  const database = { DATABASE_URL: await ownDatabase() };
-  const server = await restartedServer(dataDir, { ...UNLIMITED, ...database });
-  const apiKey = await makeKey(dataDir, database);
-  return runRounds({
-    keys,
-    ways,
-    apiKey,
-    target: server,
-    crash: server.crash,
-    count: () => countRows(database),
-  });
-}
+type Killed = () => Promise<{ readonly url: string; readonly crash?: () => Promise<void> }>;
 
-async function killPostgres(keys: number, ways: Ways): Promise<Outcome> {
-  const dataDir = await temporaryFolder();
-  const postgres = await startOwnPostgres();
-  const database = { DATABASE_URL: postgres.url };
-  const server = await restartedServer(dataDir, { ...UNLIMITED, ...database });
-  const apiKey = await makeKey(dataDir, database);
-  return runRounds({
-    keys,
-    ways,
-    apiKey,
-    target: server,
-    crash: postgres.crash,
-    count: () => countRows(database),
-  });
-}
+/** Kills the server, unless the database brings a way to kill itself. */
+const killing =
+  (open: Killed) =>
+  async (keys: number, ways: Ways): Promise<Outcome> => {
+    const dataDir = await temporaryFolder();
+    const { url, crash } = await open();
+    const database = { DATABASE_URL: url };
+    const server = await restartedServer(dataDir, { ...UNLIMITED, ...database });
+    return runRounds({
+      keys,
+      ways,
+      apiKey: await makeKey(dataDir, database),
+      target: server,
+      crash: crash ?? server.crash,
+      count: () => countRows(database),
+    });
+  };
+const killServer = killing(async () => ({ url: await ownDatabase() }));
+const killPostgres = killing(startOwnPostgres);
 
 describe('Keyed mutations, retried until they are answered', () => {
   areDoneOnce([

@@ -6,6 +6,7 @@ import { type RunSql, readSnapshot, type Snapshot } from '../model/tables.ts';
 import type { Account, TestApp } from '../support/app.ts';
 import { visitor as makeVisitor, PASSWORD } from '../support/credentials/session.ts';
 import type { CallerName } from './case.ts';
+import type { Known } from './generate/known.ts';
 import {
   disable,
   HANDLES,
@@ -16,24 +17,6 @@ import {
   seedKeys,
   seedProfiles,
 } from './hostile-content.ts';
-
-/** What of the data a generator may name. */
-export interface Known {
-  readonly userIds: readonly string[];
-  readonly postIds: readonly string[];
-  readonly commentIds: readonly string[];
-  readonly draftIds: readonly string[];
-  /** Of API keys of the caller `full-session`. */
-  readonly keyIds: readonly string[];
-  /** Cursors of every list of the schema. */
-  readonly cursors: readonly string[];
-  readonly tags: readonly string[];
-  readonly slugs: readonly string[];
-  readonly handles: readonly string[];
-  readonly instants: readonly string[];
-  /** The password of each caller that has a session. */
-  readonly password: string;
-}
 
 /** The data that cases are asked about, and who asks. */
 export interface World {

@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
 import { adminCommand } from '../support/admin-command.ts';
-import { type TestApp, useApp } from '../support/app.ts';
-import { instanceThrough, NEVER_MS, postgresOf } from '../support/database/postgres.ts';
-import { switchedProxy } from '../support/database/switched-proxy.ts';
+import { useApp } from '../support/app.ts';
+import { instanceWithCuttableListener } from '../support/database/postgres.ts';
 import { graphqlPost } from '../support/graphql.ts';
-import { readMetric } from '../support/metrics.ts';
 import { readEventStream } from '../support/streams/event-stream.ts';
 
 const app = useApp({ settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_READ: 'true' } });
@@ -13,22 +11,14 @@ const from = (query: string, accept = 'application/json') =>
   graphqlPost(query, { headers: { accept, 'x-forwarded-for': ADDRESS } });
 
 it('an instance whose connection that listens is cut hears of blocks and limits all the same, and ends streams', async () => {
-  const { url } = postgresOf(app);
-  const proxy = await switchedProxy(url);
-  await proxy.on();
-  const instance: Pick<TestApp, 'fetch'> = await instanceThrough(
-    app,
-    { url, directUrl: proxy.url },
-    { credentialRecheckMs: NEVER_MS },
-  );
-  const hears = () => readMetric(instance, 'content_graph_notification_listener_up');
-  await expect.poll(hears).toBe(1);
+  const { instance, listener, expectListening } = await instanceWithCuttableListener(app);
+  await expectListening(true);
   const stream = readEventStream(
     await instance.fetch('/graphql', from('subscription { postCreated { id } }', 'text/event-stream')),
   );
   await stream.block();
-  await proxy.off();
-  await expect.poll(hears).toBe(0);
+  await listener.off();
+  await expectListening(false);
   const { key, email } = await app.account();
   const limitOf = async () =>
     (await instance.fetch('/graphql', graphqlPost('{ __typename }', { key }))).headers.get(

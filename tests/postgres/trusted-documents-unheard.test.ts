@@ -1,10 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type TestApp, useApp } from '../support/app.ts';
-import { instanceThrough, NEVER_MS, postgresOf } from '../support/database/postgres.ts';
-import { switchedProxy } from '../support/database/switched-proxy.ts';
-import { readMetric } from '../support/metrics.ts';
+import { useApp } from '../support/app.ts';
+import { instanceWithCuttableListener, postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
 import { admin } from '../support/processes/server.ts';
 import { readEventStream } from '../support/streams/event-stream.ts';
@@ -31,15 +29,7 @@ async function publish(release: string, ids: readonly (keyof typeof TEXTS)[]): P
 }
 
 it('an instance whose connection that listens is cut rejects what is retired meanwhile, and ends its streams once it hears again', async () => {
-  const { url } = postgresOf(app);
-  const proxy = await switchedProxy(url);
-  await proxy.on();
-  const instance: Pick<TestApp, 'fetch'> = await instanceThrough(
-    app,
-    { url, directUrl: proxy.url },
-    { credentialRecheckMs: NEVER_MS },
-  );
-  const hears = () => readMetric(instance, 'content_graph_notification_listener_up');
+  const { instance, listener, expectListening } = await instanceWithCuttableListener(app);
   const { key } = await app.account();
   const ask = (documentId: keyof typeof TEXTS) =>
     instance.fetch('/graphql', {
@@ -53,24 +43,24 @@ it('an instance whose connection that listens is cut rejects what is retired mea
     });
 
   await publish('r1', ['query', 'stream']);
-  await expect.poll(hears).toBe(1);
+  await expectListening(true);
   const stream = readEventStream(await ask('stream'));
   await stream.block();
   expect((await ask('query')).status).toBe(200);
 
-  await proxy.off();
-  await expect.poll(hears).toBe(0);
+  await listener.off();
+  await expectListening(false);
   expect((await ask('query')).status).toBe(200);
   await documents('retire', '--client', 'web', '--release', 'r1');
   expect((await ask('query')).status).toBe(404);
   await publish('r2', ['late']);
   expect((await ask('late')).status).toBe(200);
 
-  await proxy.on();
+  await listener.on();
   const { errors } = await stream.next();
   expect(errors).toMatchObject([{ extensions: { code: 'DOCUMENT_NOT_FOUND' } }]);
   expect(await stream.event()).toMatchObject({ event: 'complete' });
-  await expect.poll(hears).toBe(1);
+  await expectListening(true);
   expect((await ask('query')).status).toBe(404);
   expect((await ask('late')).status).toBe(200);
 });

@@ -59,6 +59,23 @@ function instance(settings: Record<string, string>) {
   return { fetch, ask, said, redisUp, connected };
 }
 
+const word = () => Math.floor(Math.random() * 0x10000).toString(16);
+const anyAddress = () => `2001:db8:${word()}:${word()}::1`;
+
+/** Two instances that reject credentials after some failures. */
+async function limitedInstances(failures: number) {
+  const settings = {
+    REDIS_URL,
+    AUTH_FAILURE_BURST: String(failures),
+    AUTH_FAILURE_REFILL_SECONDS: '3600',
+    TRUST_PROXY: '127.0.0.1',
+  };
+  const instances = [instance(settings), instance(settings)] as const;
+  await Promise.all(instances.map(({ connected }) => connected()));
+  holdLimits();
+  return instances;
+}
+
 const LOST = /redis\.unavailable/;
 const BACK = /redis\.recovered/;
 
@@ -102,17 +119,8 @@ describe('two instances on one Redis', () => {
   });
 
   it('count failed credentials together', async () => {
-    const settings = {
-      REDIS_URL,
-      AUTH_FAILURE_BURST: '4',
-      AUTH_FAILURE_REFILL_SECONDS: '3600',
-      TRUST_PROXY: '127.0.0.1',
-    };
-    const instances = [instance(settings), instance(settings)] as const;
-    await Promise.all(instances.map(({ connected }) => connected()));
-    holdLimits();
-    const word = () => Math.floor(Math.random() * 0x10000).toString(16);
-    const address = `2001:db8:${word()}:${word()}::1`;
+    const instances = await limitedInstances(4);
+    const address = anyAddress();
     const statuses: number[] = [];
     for (const i of times(6)) {
       const response = await instances[i % 2 === 0 ? 0 : 1].fetch('/graphql', {
@@ -128,17 +136,7 @@ describe('two instances on one Redis', () => {
 
 describe('failed logins of two instances', () => {
   it('count for the address and the account together, or for neither', async () => {
-    const settings = {
-      REDIS_URL,
-      AUTH_FAILURE_BURST: '3',
-      AUTH_FAILURE_REFILL_SECONDS: '3600',
-      TRUST_PROXY: '127.0.0.1',
-    };
-    const instances = [instance(settings), instance(settings)] as const;
-    await Promise.all(instances.map(({ connected }) => connected()));
-    holdLimits();
-    const word = () => Math.floor(Math.random() * 0x10000).toString(16);
-    const anyAddress = () => `2001:db8:${word()}:${word()}::1`;
+    const instances = await limitedInstances(3);
     // The bucket is the e-mail's, which Redis may know from another run.
     const someone = async () => {
       const email = `${word()}-${word()}-${word()}@example.com`;

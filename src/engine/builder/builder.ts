@@ -1,4 +1,4 @@
-import '../queries/prefetch.ts';
+import '../queries/look-ahead-plugin.ts';
 import '../core/mutation-plugin.ts';
 import '../core/permissions.ts';
 import SchemaBuilder, { BasePlugin, type SchemaTypes } from '@pothos/core';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { accountPage, alertIn } from '../../support/account-page.ts';
 import { useApp } from '../../support/app.ts';
 import { cookieOf, gqlAs, login, PASSWORD, type Person, visitor } from '../../support/credentials/session.ts';
 import { dataOf, expectBadInput, expectForbidden, expectRejected } from '../../support/rejection.ts';
@@ -13,8 +12,6 @@ const app = useApp({
     PUBLIC_URL: 'https://api.example.com',
   },
 });
-const page = accountPage(app);
-const OWN_PAGE = { origin: 'https://api.example.com' };
 const NEW_PASSWORD = 'another long password';
 
 const CREATE_KEY = `mutation ($password: String) {
@@ -67,29 +64,6 @@ describe('createApiKey', () => {
     expect(response.status).toBe(200);
     expectRejected(await createKey(cookieOf(response), PASSWORD), { code: 'RATE_LIMITED' });
     expect(await countKeys(owner)).toBe(1);
-  });
-});
-
-describe('the form of the account page', () => {
-  const send = (cookie: string, fields: Record<string, string>) =>
-    page.send(cookie, { do: 'create-key', name: 'k', scope: 'users:read', days: '30', ...fields }, OWN_PAGE);
-
-  it.each([
-    ['without a password', {}],
-    ['with a wrong password', { currentPassword: 'not the password' }],
-  ])('creates no key %s', async (_how, fields) => {
-    const owner = await visitor(app);
-    const rejected = await send(owner.cookie, fields);
-    expect([rejected.status, alertIn(await rejected.text())]).toEqual([400, 'The password is wrong.']);
-    expect(await countKeys(owner)).toBe(1);
-  });
-
-  it('creates a key with the right password', async () => {
-    const { id, cookie } = await visitor(app);
-    const made = await send(cookie, { currentPassword: PASSWORD });
-    expect(made.status).toBe(200);
-    const key = /value="(cga_[0-9A-Za-z]+)"/.exec(await made.text())?.[1] ?? '';
-    expect(await findViewer(key)).toEqual({ id });
   });
 });
 

@@ -146,8 +146,11 @@ describe('an API key with a wrong checksum', () => {
       return { status, queries };
     };
     const { key } = await app.account();
-    const last = key.endsWith('0') ? '1' : '0';
-    expect(await ask(`${key.slice(0, -1)}${last}`)).toEqual({ status: 401, queries: 0 });
+    for (const at of [-1, -8, -20]) {
+      const other = key.at(at) === '0' ? '1' : '0';
+      const mistyped = key.slice(0, at) + other + key.slice(key.length + at + 1);
+      expect(await ask(mistyped)).toEqual({ status: 401, queries: 0 });
+    }
     expect(await ask(API_KEY.generate())).toEqual({ status: 401, queries: 1 });
     expect(await ask(`session ${newId()}`)).toEqual({ status: 401, queries: 0 });
     const forged = `${(await signToken(newId())).slice(0, -4)}AAAA`;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expiredSessions, expiredTokens } from '../../../src/auth/credentials.ts';
 import { revokeToken } from '../../../src/auth/jwt.ts';
-import { disableAccount } from '../../../src/auth/revocation.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
 import { freshCookie, gqlAs, visitor } from '../../support/credentials/session.ts';
@@ -68,12 +67,6 @@ describe('a session', () => {
     await gqlAs(app, cookie, VIEWER);
     await pass(30_000);
     expect(await lastSeen()).toBe(seen - 30_000);
-  });
-
-  it('is dead with its account', async () => {
-    const { cookie, id } = await visitor(app);
-    await disableAccount(app.database, id);
-    expect((await gqlAs(app, cookie, VIEWER)).status).toBe(401);
   });
 
   it('counts after the header and the query parameter, and the one that counts must be valid', async () => {

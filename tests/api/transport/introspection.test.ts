@@ -95,9 +95,15 @@ describe('introspection, switched on', () => {
     expect(Object.fromEntries(fields)).toEqual(META_FIELDS);
   });
 
-  it('answers the whole query of GraphiQL and of code generators', async () => {
-    const response = await app.gql(getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true }));
-    expect(dataOf(response).__schema.queryType).toMatchObject({ name: 'Query' });
+  it.each([
+    {},
+    { descriptions: false },
+    { specifiedByUrl: true, directiveIsRepeatable: true, schemaDescription: true },
+    { inputValueDeprecation: true, oneOf: true },
+  ])('answers the whole query of GraphiQL and of code generators: %o', async (options) => {
+    const { __schema } = dataOf(await app.gql(getIntrospectionQuery(options)));
+    expect(__schema.queryType).toMatchObject({ name: 'Query' });
+    expect(__schema.types.length).toBeGreaterThan(10);
   });
 
   it.each([MIXED, HIDDEN])('needs credentials as soon as something else is asked for: %s', async (query) => {

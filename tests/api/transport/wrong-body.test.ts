@@ -6,7 +6,6 @@ import { expectClosedSet } from '../../support/schema/closed-set.ts';
 import { anyJson, deepJson } from '../../support/schema/wrong-values.ts';
 
 const RUNS = 150;
-const MEGABYTE = 1024 * 1024;
 
 describe('Wrong bodies', () => {
   const app = useApp();
@@ -21,19 +20,6 @@ describe('Wrong bodies', () => {
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
       body,
     });
-
-  it('of 5 MB are rejected with 413, whatever they hold', async () => {
-    const big = 'x'.repeat(5 * MEGABYTE);
-    for (const body of [
-      big,
-      JSON.stringify({ query: big }),
-      JSON.stringify({ query: '{ __typename }', variables: { big } }),
-    ]) {
-      const response = await post(body);
-      expect(response.status).toBe(413);
-      expect(await expectClosedSet(response)).toEqual(['BAD_REQUEST']);
-    }
-  });
 
   it('of garbage are rejected with 400', async () => {
     const notJson = (bytes: Uint8Array) => {

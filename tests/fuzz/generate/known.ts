@@ -4,7 +4,9 @@ export interface Known {
   readonly postIds: readonly string[];
   readonly commentIds: readonly string[];
   readonly draftIds: readonly string[];
+  /** Of API keys of the caller `full-session`. */
   readonly keyIds: readonly string[];
+  /** Cursors of every list of the schema. */
   readonly cursors: readonly string[];
   readonly tags: readonly string[];
   readonly slugs: readonly string[];

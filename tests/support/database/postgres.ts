@@ -1,7 +1,9 @@
 import pg from 'pg';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { TestApp } from '../app.ts';
+import { readMetric } from '../metrics.ts';
 import { instanceOnOwnPool } from '../second-instance.ts';
+import { switchedProxy } from './switched-proxy.ts';
 
 /** A period that no test reaches: an instance notices only what a notification tells it. */
 export const NEVER_MS = 3_600_000;
@@ -20,6 +22,21 @@ export function instanceThrough(
 ) {
   const database = { ...postgresOf(app), ...addresses };
   return instanceOnOwnPool(app, { ...app.config, ...settings, database });
+}
+
+/** An instance whose connection for notifications can be cut, and whether it has that connection. */
+export async function instanceWithCuttableListener(app: TestApp) {
+  const { url } = postgresOf(app);
+  const listener = await switchedProxy(url);
+  await listener.on();
+  const instance: Pick<TestApp, 'fetch'> = await instanceThrough(
+    app,
+    { url, directUrl: listener.url },
+    { credentialRecheckMs: NEVER_MS },
+  );
+  const expectListening = (listening: boolean) =>
+    expect.poll(() => readMetric(instance, 'content_graph_notification_listener_up')).toBe(Number(listening));
+  return { instance, listener, expectListening };
 }
 
 /** A connection of another program, for as long as the test runs. */

@@ -2,6 +2,7 @@ import {
   buildClientSchema,
   type GraphQLArgument,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLSchema,
   getIntrospectionQuery,
   getNamedType,
@@ -16,6 +17,7 @@ import { dataOf } from '../rejection.ts';
 export interface SchemaField {
   readonly coordinate: string;
   readonly operation: 'query' | 'mutation' | 'subscription';
+  readonly type: GraphQLOutputType;
   readonly args: readonly GraphQLArgument[];
   /** The operation that asks for this field alone. `call` stands between its parentheses, `selection` after them. */
   readonly document: (parts: { variables?: string; call?: string; selection?: string }) => string;
@@ -46,6 +48,7 @@ export function fieldsOf(schema: GraphQLSchema, ids: Readonly<Record<string, str
         fields.push({
           coordinate,
           operation,
+          type: field.type,
           args: field.args,
           document: ({ variables = '', call = '', selection = leaf }) => {
             const own = `${field.name}${call === '' ? '' : `(${call})`} ${selection}`;

@@ -31,6 +31,7 @@ export const brokenCursor = fc.oneof(
 export const unknownId = fc.oneof(
   fc.uuid(),
   fc.uuid().map((id) => id.slice(1)),
+  fc.uuid().map((id) => `{${id}}`),
   fc.string({ unit: 'binary', maxLength: 60 }),
   fc.constantFrom('', 'null', '0', '{}', "'; --", '00000000-0000-0000-0000-000000000000'),
   brokenText,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
-import { createPost } from '../../../support/content.ts';
+import { createComment, createPost } from '../../../support/content.ts';
 import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 
 interface TextArgument {
@@ -10,7 +10,7 @@ interface TextArgument {
   readonly max: number;
   /** True if the string must contain a visible character. */
   readonly visible: boolean;
-  /** The operation with the text as `$text` and an id as `$id`, giving the stored text under `stored.text`. */
+  /** The operation with the text as `$text`, a post as `$id` and a comment as `$comment`, giving the stored text under `stored.text`. */
   readonly query: string;
 }
 
@@ -68,6 +68,14 @@ const ARGUMENTS: readonly TextArgument[] = [
     query:
       'mutation ($id: ID!, $text: String!) { stored: createComment(postId: $id, body: $text) { text: body } }',
   },
+  {
+    coordinate: 'Mutation.updateComment(body:)',
+    argument: 'body',
+    max: 5_000,
+    visible: false,
+    query:
+      'mutation ($comment: ID!, $text: String!) { stored: updateComment(id: $comment, body: $text) { text: body } }',
+  },
 ];
 
 /** Any sequence of UTF-16 code units: whole characters of every plane, and now and then half of one, or NUL. */
@@ -87,7 +95,7 @@ const anyText = fc.oneof(
 );
 
 describe.each(ARGUMENTS)('$coordinate', ({ argument, max, visible, query }) => {
-  const send = (text: string) => app.gql(query, { key, variables: { id: postId, text } });
+  const send = (text: string) => app.gql(query, { key, variables: { id: postId, comment: commentId, text } });
 
   it('takes a text exactly when the rules allow it, and gives it back unchanged', async () => {
     const allowed = (text: string) =>
@@ -127,8 +135,10 @@ describe.each(ARGUMENTS)('$coordinate', ({ argument, max, visible, query }) => {
 const app = useApp();
 let key = '';
 let postId = '';
+let commentId = '';
 
 beforeAll(async () => {
   key = (await app.account()).key;
   postId = await createPost(app, key);
+  commentId = await createComment(app, key, postId);
 });

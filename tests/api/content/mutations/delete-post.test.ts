@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost } from '../../../support/content.ts';
 import { dataOf, expectForbidden } from '../../../support/rejection.ts';
@@ -39,13 +38,6 @@ describe('Mutation.deletePost', () => {
     expect(dataOf(await remove(author, id))).toEqual({ deletePost: false });
     expect(await exists(author, kept)).toBe(true);
   });
-
-  it.each([newId(), 'no-uuid', '', '\0', '\ud800'])(
-    'is false where there is no such post: %j',
-    async (id) => {
-      expect(dataOf(await remove(await app.account(), id))).toEqual({ deletePost: false });
-    },
-  );
 
   it('is for the author and admins', async () => {
     const author = await app.account();

@@ -35,38 +35,6 @@ describe('A mutation that is one statement', () => {
     expect(await stored('whole')).toEqual([{ tags: 1, events: 1 }]);
   });
 
-  it('stores nothing where its event cannot be stored', async () => {
-    const { key } = await app.account();
-    await sql(`CREATE FUNCTION refuse_event() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN RAISE EXCEPTION 'no event'; END $$;
-      CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse_event()`);
-    try {
-      expectRejected(await create(key, 'eventless'), { code: 'INTERNAL_SERVER_ERROR', status: 500 });
-    } finally {
-      await sql('DROP TRIGGER refuse ON events');
-    }
-    expect(await stored('eventless')).toEqual([]);
-    dataOf(await create(key, 'afterwards'));
-  });
-
-  it('is done again where the database gave way to another transaction, and stored once', async () => {
-    const { key } = await app.account();
-    await sql(`CREATE SEQUENCE tries;
-      CREATE FUNCTION give_way() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN
-        IF nextval('tries') < 3 THEN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END IF;
-        RETURN NEW;
-      END $$;
-      CREATE TRIGGER give_way AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION give_way()`);
-    try {
-      dataOf(await create(key, 'thrice'));
-    } finally {
-      await sql('DROP TRIGGER give_way ON events');
-    }
-    expect(await stored('thrice')).toEqual([{ tags: 1, events: 1 }]);
-    expect(await sql("SELECT nextval('tries')::int AS tries")).toEqual([{ tries: 4 }]);
-  });
-
   it('answers a statement that is too slow with what became of it', async () => {
     const { key } = await app.account();
     const instance = secondInstance(app, { config: { ...app.config, operationTimeoutMs: 3_000 } });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../../../src/platform/ids.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost } from '../../../support/content.ts';
-import { dataOf, expectBadInput, expectForbidden, expectRejected } from '../../../support/rejection.ts';
+import { dataOf, expectBadInput, expectForbidden } from '../../../support/rejection.ts';
 
 const SELECTION = '{ id title body tags commentCount createdAt author { id } }';
 const UPDATE = `mutation ($id: ID!, $title: String, $body: String, $tags: [String!]) {
@@ -52,13 +51,6 @@ describe('Mutation.updatePost', () => {
     expect((await read(author, id)).title).toBe('Old');
     const { updatePost } = dataOf(await update(admin, id, { title: 'Moderated' }));
     expect(updatePost).toMatchObject({ title: 'Moderated', author: { id: author.id } });
-  });
-
-  it.each([newId(), 'no-uuid', ''])('says NOT_FOUND of an unknown post: %j', async (id) => {
-    const author = await app.account();
-    const response = await update(author, id, { title: 'New' });
-    expectRejected(response, { code: 'NOT_FOUND' });
-    expect(response.data).toBeNull();
   });
 
   it('checks what is given as createPost does, and changes nothing where one part is wrong', async () => {

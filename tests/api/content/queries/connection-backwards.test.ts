@@ -81,6 +81,9 @@ describe.each(CONNECTION_COORDINATES)('%s, backwards', (coordinate) => {
         const end = await page(`last: ${size}, after: ${cursor}`);
         expect(idsOf(end)).toEqual(last(right));
         expect(end.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+        const after = await page(pageArguments(size, edges[place]?.cursor));
+        expect(idsOf(after)).toEqual(right.slice(0, size));
+        expect(after.pageInfo).toMatchObject({ hasNextPage: right.length > size, hasPreviousPage: true });
         const beginning = await page(`first: ${size}, before: ${cursor}`);
         expect(idsOf(beginning)).toEqual(left.slice(0, size));
         expect(beginning.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });

@@ -54,20 +54,4 @@ describe('A walk through a connection, page by page', () => {
       );
     },
   );
-
-  it('can go on from any edge, not only from the last of a page', async () => {
-    for (const connection of connections) {
-      const list = await readList(app, key, connection);
-      const { edges } = await readPage(app, key, connection, 'first: 100');
-      const places = fc.integer({ min: 0, max: edges.length - 1 });
-      await fc.assert(
-        fc.asyncProperty(places, async (place) => {
-          const args = pageArguments(100, edges[place]?.cursor);
-          const { nodes } = await readPage(app, key, connection, args);
-          expect(nodes.map(({ id }) => id)).toEqual(list.slice(place + 1));
-        }),
-        { numRuns: RUNS },
-      );
-    }
-  });
 });

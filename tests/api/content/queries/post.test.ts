@@ -31,18 +31,6 @@ describe('Query.post', () => {
     }
   });
 
-  it.each([
-    ['an id that no post has', newId()],
-    ['no UUID', 'x'],
-    ['nothing', ''],
-    ['a number', 0],
-    ['NUL', '\0'],
-    ['a lone surrogate', '\ud800'],
-  ])('gives null for %s', async (_what, id) => {
-    const { key } = await app.account();
-    expect(dataOf(await app.gql(query, { key, variables: { id } }))).toEqual({ post: null });
-  });
-
   it('answers each alias of one operation by its own id', async () => {
     const { key } = await app.account();
     const a = await createPost(app, key, { title: 'A' });
