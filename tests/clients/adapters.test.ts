@@ -37,7 +37,6 @@ const LISTS: ReadonlySet<string> = new Set(['React', 'TanStack Query']);
 
 const TITLES = json({ data: { titles: ['A'] } });
 const CREATED = json({ data: { create: true } });
-const REJECTED_MS = 30_000;
 
 const opening = (id: string) => `retry: 1000\nid: ${id}`;
 const event = (id: string, tick: number) =>
@@ -47,7 +46,6 @@ const COMPLETE = 'event: complete\ndata:';
 
 function openClient(stub: ServiceStub, storage = new Map<string, string>()) {
   const clock = createVirtualClock();
-  let rejectsUntilMs = 0;
   const client = createClientWithClock(
     {
       url: stub.url,
@@ -57,18 +55,11 @@ function openClient(stub: ServiceStub, storage = new Map<string, string>()) {
         setItem: (name, value) => void storage.set(name, value),
         removeItem: (name) => void storage.delete(name),
       },
-      fetch: async (input, init) => {
-        if (clock.nowMs() < rejectsUntilMs) throw new TypeError('refused');
-        return fetch(input, init);
-      },
     },
     clock,
   );
   onTestFinished(() => client.close());
-  const reject = () => {
-    rejectsUntilMs = clock.nowMs() + REJECTED_MS;
-  };
-  return { client, clock, reject };
+  return { client, clock };
 }
 
 function follow(driver: Driver, after?: string) {
@@ -133,21 +124,6 @@ describe.each(DRIVERS)('Through %s', (name, drive) => {
     stub.reply(...streamReplies(driver, reply));
     await follow(driver).arrive(1, 2);
     expectPause();
-  });
-
-  it('a service that rejects connections for 30 s is waited for', async () => {
-    const stub = await startStub(TITLES);
-    const { client, reject } = openClient(stub);
-    const driver = drive(client);
-    reject();
-    expect(await driver.query()).toEqual(['A']);
-    stub.reply(CREATED);
-    reject();
-    expect(await driver.mutate('A', 'write')).toBe(true);
-    expect(stub.requests).toHaveLength(2);
-    stub.reply(...streamReplies(driver));
-    reject();
-    await follow(driver).arrive(1, 2);
   });
 
   it.each(SEQUELS.flatMap(([sequel, reply]) => ['', ' and a reload'].map((end) => ({ sequel, reply, end }))))(
