@@ -1,1 +1,0 @@
-import{_ as o,o as d,c,a2 as i}from"./chunks/framework.vLhlLNVn.js";const u=JSON.parse('{"title":"Changes","description":"","frontmatter":{},"headers":[],"relativePath":"CHANGELOG.md","filePath":"CHANGELOG.md"}'),t={name:"CHANGELOG.md"};function a(s,e,n,l,r,_){return d(),c("div",null,[...e[0]||(e[0]=[i("",38)])])}const g=o(t,[["render",a]]);export{u as __pageData,g as default};
