@@ -8,7 +8,7 @@ import { freePort } from '../../../scripts/cluster/processes.ts';
 import { Browser, PKCE } from '../../support/credentials/oauth.ts';
 import { createRow } from '../support/check.ts';
 import { provideCluster } from '../support/cluster.ts';
-import { nameOf, SCOPES } from '../support/oauth-row.ts';
+import { API_SCOPES, nameOf } from '../support/oauth-row.ts';
 import { worksWith } from '../support/results.ts';
 import { packageVersion } from '../support/versions.ts';
 
@@ -52,7 +52,7 @@ function createProvider(): Provider {
       Session: TTL_SECONDS,
     },
     cookies: { keys: ['a secret of the issuer'] },
-    scopes: SCOPES.split(' '),
+    scopes: API_SCOPES.split(' '),
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     findAccount: (_context, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
@@ -62,7 +62,7 @@ function createProvider(): Provider {
       resourceIndicators: {
         enabled: true,
         getResourceServerInfo: (_context, audience) => ({
-          scope: SCOPES,
+          scope: API_SCOPES,
           audience,
           accessTokenFormat: 'jwt',
           jwt: { sign: { alg: 'ES256' } },
@@ -85,8 +85,8 @@ async function interact(
     return;
   }
   const grant = new provider.Grant({ accountId: session?.accountId ?? '', clientId: CLIENT.client_id });
-  grant.addOIDCScope(SCOPES);
-  grant.addResourceScope(String(params.resource), SCOPES);
+  grant.addOIDCScope(API_SCOPES);
+  grant.addResourceScope(String(params.resource), API_SCOPES);
   await provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } });
 }
 
@@ -100,7 +100,7 @@ async function signIn(resource: string): Promise<string> {
     ...CLIENT,
     redirect_uri: REDIRECT_URI,
     response_type: 'code',
-    scope: SCOPES,
+    scope: API_SCOPES,
     resource,
     code_challenge: challenge,
     code_challenge_method: 'S256',

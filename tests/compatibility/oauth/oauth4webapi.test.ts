@@ -1,23 +1,25 @@
 import * as oauth from 'oauth4webapi';
-import { describeOAuthClient, SCOPES } from '../support/oauth-row.ts';
-import { WORKS, worksWith } from '../support/results.ts';
+import { describeOAuthClient, OPENID_SCOPES } from '../support/oauth-row.ts';
+import { WORKS } from '../support/results.ts';
 import { packageVersion } from '../support/versions.ts';
 
 const REDIRECT_URI = 'https://application.example/callback';
 /** The service of the test has no certificate. */
 const PLAIN = { [oauth.allowInsecureRequests]: true };
 
-const tokensOf = ({ access_token, refresh_token }: oauth.TokenEndpointResponse) => ({
-  accessToken: access_token,
-  refreshToken: refresh_token ?? '',
+const tokensOf = (response: oauth.TokenEndpointResponse) => ({
+  accessToken: response.access_token,
+  refreshToken: response.refresh_token ?? '',
+  userName: String(oauth.getValidatedIdTokenClaims(response)?.name),
 });
 
 describeOAuthClient({
   name: 'oauth4webapi',
   version: packageVersion('oauth4webapi'),
   checks: {
-    discovery: worksWith("`algorithm: 'oauth2'` in `discoveryRequest`"),
+    discovery: WORKS,
     signIn: WORKS,
+    openid: WORKS,
     refresh: WORKS,
     service: WORKS,
     revocation: WORKS,
@@ -26,10 +28,7 @@ describeOAuthClient({
   async createDriver({ issuer, application, service }) {
     const url = new URL(issuer);
     const discover = async () =>
-      oauth.processDiscoveryResponse(
-        url,
-        await oauth.discoveryRequest(url, { algorithm: 'oauth2', ...PLAIN }),
-      );
+      oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, PLAIN));
     const server = await discover();
     const client = { client_id: application.id };
     const authentication = oauth.ClientSecretBasic(application.secret);
@@ -43,7 +42,7 @@ describeOAuthClient({
           client_id: application.id,
           redirect_uri: REDIRECT_URI,
           response_type: 'code',
-          scope: SCOPES,
+          scope: OPENID_SCOPES,
           code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
           state,

@@ -1,5 +1,5 @@
 import * as client from 'openid-client';
-import { describeOAuthClient, type RegisteredClient, SCOPES } from '../support/oauth-row.ts';
+import { API_SCOPES, describeOAuthClient, type RegisteredClient } from '../support/oauth-row.ts';
 import { WORKS, worksWith } from '../support/results.ts';
 import { packageVersion } from '../support/versions.ts';
 
@@ -36,7 +36,7 @@ describeOAuthClient({
         const state = client.randomState();
         const url = client.buildAuthorizationUrl(config, {
           redirect_uri: REDIRECT_URI,
-          scope: SCOPES,
+          scope: API_SCOPES,
           code_challenge: await client.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
           state,

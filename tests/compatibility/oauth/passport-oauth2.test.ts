@@ -5,7 +5,7 @@ import { Passport } from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
 import { onTestFinished } from 'vitest';
 import { freePort } from '../../../scripts/cluster/processes.ts';
-import { describeOAuthClient, SCOPES, type Tokens } from '../support/oauth-row.ts';
+import { API_SCOPES, describeOAuthClient, type Tokens } from '../support/oauth-row.ts';
 import { worksWith } from '../support/results.ts';
 import { packageVersion } from '../support/versions.ts';
 
@@ -27,7 +27,7 @@ describeOAuthClient({
         clientID: application.id,
         clientSecret: application.secret,
         callbackURL: redirectUri,
-        scope: SCOPES,
+        scope: API_SCOPES,
         pkce: true,
         state: true,
       },

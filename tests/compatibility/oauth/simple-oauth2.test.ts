@@ -1,6 +1,6 @@
 import { AuthorizationCode, ClientCredentials } from 'simple-oauth2';
 import { PKCE } from '../../support/credentials/oauth.ts';
-import { describeOAuthClient, SCOPES } from '../support/oauth-row.ts';
+import { API_SCOPES, describeOAuthClient } from '../support/oauth-row.ts';
 import { WORKS, worksWith } from '../support/results.ts';
 import { packageVersion } from '../support/versions.ts';
 
@@ -31,7 +31,7 @@ describeOAuthClient({
         const { verifier, challenge } = PKCE();
         const parameters = {
           redirect_uri: REDIRECT_URI,
-          scope: SCOPES,
+          scope: API_SCOPES,
           state: 'a state',
           code_challenge: challenge,
           code_challenge_method: 'S256',

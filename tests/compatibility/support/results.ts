@@ -9,7 +9,6 @@ export interface Verdict {
 
 export const WORKS: Verdict = { outcome: 'works' };
 export const worksWith = (note: string): Verdict => ({ outcome: 'works with settings', note });
-export const fails = (note: string): Verdict => ({ outcome: 'does not work', note });
 
 interface Group {
   readonly title: string;
@@ -37,6 +36,7 @@ export const GROUPS = {
     checks: {
       discovery: 'discovery',
       signIn: 'sign-in',
+      openid: 'ID tokens',
       refresh: 'refresh',
       service: 'client credentials',
       revocation: 'revocation',
