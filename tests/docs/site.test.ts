@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -8,7 +9,7 @@ import { findTarget, readSidebar, toSitePath } from '../../docs/.vitepress/pages
 import { MINI_SEARCH } from '../../docs/.vitepress/search.ts';
 import { makeTestFolder } from '../support/database/test-folder.ts';
 import { anchorsOf } from '../support/docs/markdown.ts';
-import { ROOT, runShell } from '../support/processes/process.ts';
+import { environment, ROOT } from '../support/processes/process.ts';
 import questions from './search-questions.json' with { type: 'json' };
 
 interface Found {
@@ -36,8 +37,12 @@ const position = ({ question, page }: { readonly question: string; readonly page
 
 beforeAll(async () => {
   site = await makeTestFolder('content-graph-site-');
-  const { code, stdout, stderr } = await runShell(`cd ${ROOT} && npm run -s docs:build -- --outDir ${site}`);
-  expect(code, `${stdout}${stderr}`).toBe(0);
+  // Throws, with the messages of the build, if the build fails.
+  execFileSync('npm', ['run', '-s', 'docs:build', '--', '--outDir', site], {
+    cwd: ROOT,
+    env: environment({ NODE_USE_SYSTEM_CA: '1' }),
+    stdio: 'pipe',
+  });
   const load = async (path: string) => import(pathToFileURL(path).href);
   const [chunk = ''] = globSync('assets/chunks/@localSearchIndex*.js', { cwd: site });
   const { default: json }: { readonly default: string } = await load(join(site, chunk));
