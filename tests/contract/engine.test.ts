@@ -16,6 +16,8 @@ const OTHER_MEANINGS: Readonly<Record<string, RegExp>> = {
   'auth/passwords.ts': /\btag\b/,
   'features/account-pages/forms.ts': /method="post"/,
   'http/html/sign-in.ts': /method="post"/,
+  'features/oauth/commands.ts': /--post-logout-redirect-uri/,
+  'features/oauth/routes/openid.ts': /method="post"/,
   'features/oauth/routes/sign-in.ts': /method="post"/,
   'http/body.ts': /'accept-post'/,
   'database/embedded/worker.ts': /\bpost\(|\bpost = \(/,
