@@ -54,8 +54,11 @@ export const MINI_SEARCH = {
       if (field === 'text') return prose;
       return field === 'code' ? code : document[field];
     },
-    // Also at `=` and other symbols, which settings in code have.
-    tokenize: (text: string) => text.split(/[^\p{L}\p{M}\p{N}]+/u),
+    // Also at `=` and other symbols, which settings in code have. Names such as COMPLEXITY_LIMIT count as a whole, too.
+    tokenize: (text: string) =>
+      text
+        .split(/[^\p{L}\p{M}\p{N}_]+/u)
+        .flatMap((word) => (word.includes('_') ? [word, ...word.split('_')] : word)),
     /** Plurals count as their singulars, too. Words of four letters stay: "cors" is no plural of "cor". */
     processTerm(word: string) {
       const term = word.toLowerCase();
