@@ -38,6 +38,8 @@ export default defineConfig({
   title: 'Content Graph API',
   description: 'A GraphQL API over users, posts and comments.',
   lang: 'en',
+  // Without an icon, browsers ask for /favicon.ico, which the site does not have.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcDir: '..',
   srcExclude: ['**/.*/**', 'scripts/**', 'src/generated/**'],
   rewrites: toSitePath,

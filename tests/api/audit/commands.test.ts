@@ -150,6 +150,7 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
   expect((await did('document.retire', '--client', 'web', '--release', '1')).left).toMatchObject([
     { subject: 'web', detail: { release: '1', retired: 1 } },
   ]);
+  await did('search.rebuild');
   await did('event-log.reset');
   await did('user.delete', EMAIL, '--content', 'delete');
 

@@ -58,7 +58,7 @@ const LISTS: readonly (readonly [command: string, sql: string])[] = [
   ],
   [
     'oauth-client list',
-    `SELECT c.id AS client_id, c.name, c.grants, c.scopes, c.created_at AS "createdAt", c.redirect_uris,
+    `SELECT c.id AS client_id, c.name, c.grants, c.scopes, c.created_at AS "createdAt", c.redirect_uris, c.post_logout_redirect_uris,
        c.secret_hash IS NULL AS public, u.email AS owner
      FROM oauth_clients c JOIN users u ON u.id = c.owner_id ORDER BY c.created_at, c.id`,
   ],

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { adminCommand } from '../../../support/admin-command.ts';
 import { type Account, ORIGIN, useApp } from '../../../support/app.ts';
 import { createPost, seedPosts } from '../../../support/content.ts';
 import { graphqlPost, readResponse } from '../../../support/graphql.ts';
@@ -353,5 +354,18 @@ describe('An instance that listens', () => {
     expect(await readMetric(own, 'content_graph_search_lag_seconds')).toBe(0);
     dataOf(await own.gql(`mutation { deletePost(id: "${id}") }`, { key }));
     await expect.poll(() => own.prisma.tagCount.count(), { timeout: 20_000 }).toBe(0);
+  });
+
+  it('writes every entry again after "search rebuild"', async () => {
+    const { key } = await own.account();
+    own.app.listensAt(ORIGIN);
+    const id = await createPost(own, key, { title: 'Rebuilt' });
+    const found = async () => (await crawl(own, key, { query: 'rebuilt' })).ids;
+    await expect.poll(found, { timeout: 20_000 }).toEqual([id]);
+    const damaged = `UPDATE search_entries SET document = '' WHERE post_id = '${id}'`;
+    expect(await own.prisma.$executeRawUnsafe(damaged)).toBe(1);
+    expect(await found()).toEqual([]);
+    expect((await adminCommand(own, ['search', 'rebuild'])).json).toEqual({ rebuilding: true });
+    await expect.poll(found, { timeout: 20_000 }).toEqual([id]);
   });
 });
