@@ -49,7 +49,7 @@ it('has all of an account, and nothing that is secret or of others', async () =>
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(json.account).toEqual({
     ...{ id: who.id, name: 'Someone', email: who.email, role: 'member', hasPassword: true },
-    ...{ handle: null, bio: '', avatarUrl: null },
+    ...{ handle: null, bio: '', avatarUrl: null, emailVerifiedAt: null },
     ...{ createdAt: TIME, disabledAt: null, deletedAt: null, tokensValidFrom: null },
   });
   expect(json.posts.map(({ id }: { id: string }) => id)).toEqual([mine, response.data.createPost.id]);
