@@ -59,8 +59,6 @@ export async function createTestDatabase({
   await drawDatabase(client, name, label, world);
   const url = new URL(template.url);
   url.pathname = `/${name}`;
-  // A busy machine takes longer than the service waits by default.
-  url.searchParams.set('connect_timeout', '60');
   return {
     settings: { DATABASE_URL: url.href, DATA_DIR: dataDir },
     async drop() {

@@ -51,8 +51,6 @@ export async function openStallingProxy(url: string): Promise<StallingProxy & { 
     for (const [client] of pairs) client.destroy();
   };
   const own = new URL(url);
-  // The default applies to stalled connections.
-  own.searchParams.delete('connect_timeout');
   own.hostname = '127.0.0.1';
   own.port = String((server.address() as AddressInfo).port);
   const pause = () => {
