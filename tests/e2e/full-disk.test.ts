@@ -35,6 +35,15 @@ async function onSmallDisk() {
     server,
     post,
     read: async () => (await server.gql(query, { key })).status === 200,
+    /** Resolves once searches find as many posts with the text: until then, the service writes its index. */
+    indexed: (text: string, count: number) =>
+      until('the index', async () => {
+        const { data } = await server.gql(
+          `{ searchPosts(query: "${text}", first: 50) { edges { cursor } } }`,
+          { key },
+        );
+        return data.searchPosts.edges.length === count;
+      }),
     /** The posts that were acknowledged and are not there. */
     async lost(): Promise<string[]> {
       const lost: string[] = [];
@@ -95,8 +104,9 @@ describe('A disk that is full under the embedded database', () => {
   });
 
   it('ends it where its log has no room, says what to do, and it starts again once there is', async () => {
-    const { folder, dataDir, server, post, lost, acknowledged } = await onSmallDisk();
-    for (let count = 0; count < 5; count += 1) await post('b');
+    const { folder, dataDir, server, post, indexed, lost, acknowledged } = await onSmallDisk();
+    for (let count = 0; count < 5; count += 1) await post('filler');
+    await indexed('filler', 5);
     await fillDisk(folder);
     expect((await admin(['sql', 'SELECT pg_switch_wal()'], dataDir)).code).toBe(0);
     // So little that the tables have room for it.
