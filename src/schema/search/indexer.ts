@@ -30,16 +30,16 @@ const BUCKET_POSTS = 4_096;
 const POSTS_A_READ = 20;
 /** A transaction delays all events for as long as it writes, about 10 µs for each word. */
 const MAX_LEXEMES = 5_000;
-/** IndexChanges in quick succession are indexed together, at least this often. */
+/** Events that arrive within this time are indexed together. */
 const GATHER_MS = 50;
 const UNDEFINED_TABLE = '42P01';
 /** Notifications can get lost. */
 const POLL_MS = 1_000;
 /** PostgreSQL sends no notification when a blocking transaction ends. */
 const BLOCKED_POLL_MS = 100;
-/** While there is much to do, a step is followed by a pause as long. The busier requests keep this process, the longer. */
+/** The pause after a step is as long as the step, and up to this many times longer while requests keep the process busy. */
 const BUSY_RESTS = 9;
-/** A comparison that takes longer is logged. */
+/** Shorter comparisons are not logged. */
 const LOGGED_AFTER_MS = 5_000;
 
 /** Thrown if another instance or a command changes the position, or the service stops. The next step does the rest. */

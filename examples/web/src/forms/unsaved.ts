@@ -16,8 +16,8 @@ export interface Basis {
 }
 
 /**
- * What one person has typed and not saved in one tab. They survive a reload, as the intents of the client do in the same storage. Nobody
- * else who signs in in this tab sees them.
+ * The unsaved forms of one user in one tab. They survive a reload, because they are in the session storage, like the intents of the
+ * client. Another user who signs in in this tab does not see them.
  */
 export function openUnsaved(userId: string) {
   const prefix = `${userId} `;

@@ -45,8 +45,8 @@ interface Words {
   readonly heading: string;
   /** The first one stands out. */
   readonly buttons: readonly (readonly [TaskButton, string])[];
-  /** What may have happened to something that does not exist. */
-  readonly gone: string;
+  /** Why a post or draft may not exist, for messages. */
+  readonly removal: string;
 }
 
 const WORDS: Readonly<Record<What | 'new', Words>> = {
@@ -56,16 +56,16 @@ const WORDS: Readonly<Record<What | 'new', Words>> = {
       ['main', 'Publish'],
       ['other', 'Save draft'],
     ],
-    gone: '',
+    removal: '',
   },
-  post: { heading: 'Edit post', buttons: [['main', 'Save']], gone: 'deleted' },
+  post: { heading: 'Edit post', buttons: [['main', 'Save']], removal: 'deleted' },
   draft: {
     heading: 'Draft',
     buttons: [
       ['other', 'Publish'],
       ['main', 'Save draft'],
     ],
-    gone: 'published or deleted',
+    removal: 'published or deleted',
   },
 };
 
@@ -80,7 +80,7 @@ function fields(task: Task<Field>) {
 /** A form for a new post, or for changing the post or the draft with an id. */
 export function createEditor(context: Context, what: What, id?: string): Screen {
   const { unsaved, mutate, mayChange, go } = context;
-  const { heading, buttons, gone } = WORDS[id === undefined ? 'new' : what];
+  const { heading, buttons, removal } = WORDS[id === undefined ? 'new' : what];
   const back = id === undefined ? listPath() : what === 'post' ? postPath(id) : draftsPath;
   let task: Task<Field> | undefined;
   let edit: Edit<Field> | undefined;
@@ -155,7 +155,7 @@ export function createEditor(context: Context, what: What, id?: string): Screen 
       onConflict: (button) => void resolve(button),
     });
 
-  /** Of something that is gone, this tab may have what was typed. */
+  /** The tab may have an unsaved form of a post or draft that does not exist any more. */
   const keptOf = (of: string) => unsaved.read(unsavedNameOf(what, of))?.basis as Stored<Field> | undefined;
 
   function arrive({ items }: LiveList<Post | Draft>): void {
@@ -211,8 +211,8 @@ export function createEditor(context: Context, what: What, id?: string): Screen 
     const [item] = items ?? [];
     if (items !== undefined && item === undefined)
       return edit?.isUnsaved === true
-        ? `This ${what} was ${gone} while you were writing. Your text is still here, to be copied.`
-        : `This ${what} does not exist. It may have been ${gone}.`;
+        ? `This ${what} was ${removal} while you were writing. Your text is still here, to be copied.`
+        : `This ${what} does not exist. It may have been ${removal}.`;
     return item === undefined || !isPost(item) || mayChange(item.author.id)
       ? undefined
       : 'Only its author and admins can edit this post.';
