@@ -14,7 +14,6 @@ import {
   isInterfaceType,
   isIntrospectionType,
   isLeafType,
-  isNonNullType,
   isObjectType,
   isRequiredArgument,
   isRequiredInputField,
@@ -33,8 +32,14 @@ type Field = GraphQLField<unknown, unknown>;
 /** A heading of the table of contents, and the sections under it. */
 interface Chapter {
   readonly title: string;
-  readonly intro?: string;
+  readonly intro?: readonly string[];
   readonly sections: readonly Section[];
+}
+
+/** What sections have in common: examples, and the descriptions that are repeated and so are printed once. */
+interface Common {
+  readonly examples: readonly RanExample[];
+  readonly shared: ReadonlySet<string>;
 }
 
 interface Section {
@@ -49,9 +54,6 @@ const describe = ({ description }: { readonly description?: string | null | unde
 
 const deprecation = ({ deprecationReason }: { readonly deprecationReason?: string | null | undefined }) =>
   deprecationReason == null ? [] : [`**Deprecated:** ${deprecationReason}`];
-
-const orNull = (field: Field): string =>
-  isNonNullType(field.type) ? typeLink(field.type) : `${typeLink(field.type)} or null`;
 
 /** The words about an argument or an input field, which may have a default. */
 function inputWords(input: GraphQLArgument | GraphQLInputField, required: boolean): string {
@@ -71,25 +73,49 @@ const argumentTable = (args: readonly GraphQLArgument[]): string[] =>
     args.map((arg) => [`\`${arg.name}\``, typeLink(arg.type), inputWords(arg, isRequiredArgument(arg))]),
   );
 
+const SHARED_ARGUMENTS = 'Shared arguments';
+/** So many elements with the same name and description have one description. */
+const SHARED_FROM = 3;
+
+const argumentKey = (arg: GraphQLArgument) => `${arg.name}: ${arg.type}: ${inputWords(arg, false)}`;
+const fieldKey = (field: Field) => `${field.name}: ${describe(field)}`;
+
+/** One of each group of elements that have the same key. */
+function findShared<T extends { readonly name: string }>(
+  elements: readonly T[],
+  key: (element: T) => string,
+): T[] {
+  const groups = Object.values(Object.groupBy(elements, key));
+  return sorted(groups.flatMap((group = []) => (group.length < SHARED_FROM ? [] : group.slice(0, 1))));
+}
+
 function exampleBlocks({ title, operation, response }: RanExample): string[] {
   return [title, fence('graphql', operation), fence('json', response)];
 }
 
 /** A section of its own: a root field, or one with arguments. */
-function fieldSection(owner: string, field: Field, examples: readonly RanExample[]): Section {
+function fieldSection(owner: string, field: Field, { examples, shared }: Common): Section {
   const title = `${owner}.${field.name}`;
   const scope = scopeOf(field);
   const cost = costOf(field);
+  const [common = [], separate = []] = [true, false].map((isShared) =>
+    field.args.filter((arg) => shared.has(argumentKey(arg)) === isShared),
+  );
   const body = [
     ...deprecation(field),
     // The list below says it.
-    describe(field).replace(/ ?Needs the scopes? `[^.]+`\./, ''),
+    describe(field).replaceAll(/ ?Needs (?:the scopes? `[^.]+`|a session; otherwise FORBIDDEN)\./g, ''),
     ...bullets([
-      `Type: ${orNull(field)}`,
+      `Type: ${typeLink(field.type)}`,
       ...(scope === undefined ? [] : [`Needs: ${scope}`]),
       ...(cost === undefined ? [] : [`${link('Cost', 'Cost')}: ${cost}`]),
+      ...(common.length === 0
+        ? []
+        : [
+            `${link(SHARED_ARGUMENTS, SHARED_ARGUMENTS)}: ${common.map(({ name }) => `\`${name}\``).join(', ')}`,
+          ]),
     ]),
-    ...argumentTable(field.args),
+    ...argumentTable(separate),
     ...examples.filter((example) => example.coordinate === title).flatMap(exampleBlocks),
   ];
   return { title, body };
@@ -99,37 +125,38 @@ function fieldSection(owner: string, field: Field, examples: readonly RanExample
 const fieldRank = ({ name, type }: Field): number =>
   name === 'id' ? 0 : isLeafType(getNamedType(type)) ? 1 : 2;
 
-function fieldTable(owner: string, fields: readonly Field[]): string[] {
+function fieldTable(owner: string, fields: readonly Field[], shared?: Common['shared']): string[] {
   const rows = fields.map((field) => {
     const name = `\`${field.name}\``;
     const cost = costOf(field);
     const isList = !isLeafType(getNamedType(field.type)) && field.args.length === 0;
     const words = [
       ...deprecation(field),
-      describe(field),
+      ...(shared?.has(fieldKey(field)) ? [] : [describe(field)]),
       ...(cost !== undefined && isList ? [`${link('Cost', 'Cost')}: ${cost}.`] : []),
     ];
     return [
       field.args.length === 0 ? name : link(name, `${owner}.${field.name}`),
-      orNull(field),
+      typeLink(field.type),
       words.join(' '),
     ];
   });
   return table(['field', 'type', ''], rows);
 }
 
-function objectSections(type: GraphQLObjectType, examples: readonly RanExample[]): readonly Section[] {
+function objectSections(type: GraphQLObjectType, common: Common): readonly Section[] {
   const fields = sorted(Object.values(type.getFields())).sort((a, b) => fieldRank(a) - fieldRank(b));
   const interfaces = type.getInterfaces().map(({ name }) => link(`\`${name}\``, name));
+  const isGeneric = /(Connection|Edge)$/.test(type.name);
   const body = [
-    describe(type),
+    isGeneric ? '' : describe(type),
     ...(interfaces.length === 0 ? [] : [`Implements ${interfaces.join(', ')}.`]),
-    ...fieldTable(type.name, fields),
+    ...fieldTable(type.name, fields, isPage(type) ? common.shared : undefined),
   ];
   const withArguments = fields.filter(({ args }) => args.length > 0);
   return [
     { title: type.name, body },
-    ...withArguments.map((field) => fieldSection(type.name, field, examples)),
+    ...withArguments.map((field) => fieldSection(type.name, field, common)),
   ];
 }
 
@@ -176,20 +203,20 @@ const scalarSection = (scalar: GraphQLScalarType): Section => ({
 });
 
 /** Fields for any credentials first, then those that need a session. */
-function rootSections(
-  root: GraphQLObjectType | null | undefined,
-  examples: readonly RanExample[],
-): Section[] {
+function rootSections(root: GraphQLObjectType | null | undefined, common: Common): Section[] {
   const fields = sorted(Object.values(root?.getFields() ?? {}));
   const needsSession = (field: Field) => Number(permissionsOf(field).session === true);
   return fields
     .sort((a, b) => needsSession(a) - needsSession(b))
-    .map((field) => fieldSection(root?.name ?? '', field, examples));
+    .map((field) => fieldSection(root?.name ?? '', field, common));
 }
 
 /** Objects that a client asks for by id come before their parts. */
 const objectRank = (type: GraphQLObjectType): number => (type.getInterfaces().length > 0 ? 0 : 1);
 const isPage = ({ name }: GraphQLObjectType): boolean => /(Connection|Edge|^PageInfo)$/.test(name);
+
+const fieldsOf = (types: readonly GraphQLObjectType[]) =>
+  types.flatMap((type) => Object.values(type.getFields()));
 
 function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapter[] {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
@@ -201,31 +228,57 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
   const own = scalars.filter((scalar) => !isSpecifiedScalarType(scalar));
   const others = (of: (type: GraphQLNamedType) => boolean) =>
     types.filter(of).map((type) => otherSection(schema, type));
-  const sectionsOf = (type: GraphQLObjectType) => objectSections(type, examples);
+  const objectsAndRoots = Object.values(schema.getTypeMap()).filter(isObjectType);
+  const sharedArguments = findShared(
+    fieldsOf(objectsAndRoots.filter((type) => !isIntrospectionType(type)))
+      .flatMap(({ args }) => args)
+      .filter((arg) => !isRequiredArgument(arg)),
+    argumentKey,
+  );
+  const sharedFields = findShared(fieldsOf(objects.filter(isPage)), fieldKey);
+  const shared = new Set([...sharedArguments.map(argumentKey), ...sharedFields.map(fieldKey)]);
+  const common = { examples, shared };
+  const sectionsOf = (type: GraphQLObjectType) => objectSections(type, common);
   const [query, mutation, subscription] = roots;
   return [
-    { title: 'Queries', intro: describe(query ?? {}), sections: rootSections(query, examples) },
-    { title: 'Mutations', intro: describe(mutation ?? {}), sections: rootSections(mutation, examples) },
+    { title: SHARED_ARGUMENTS, intro: argumentTable(sharedArguments), sections: [] },
+    { title: 'Queries', intro: [describe(query ?? {})], sections: rootSections(query, common) },
+    { title: 'Mutations', intro: [describe(mutation ?? {})], sections: rootSections(mutation, common) },
     {
       title: 'Subscriptions',
-      intro: describe(subscription ?? {}),
-      sections: rootSections(subscription, examples),
+      intro: [describe(subscription ?? {})],
+      sections: rootSections(subscription, common),
     },
     { title: 'Objects', sections: objects.filter((type) => !isPage(type)).flatMap(sectionsOf) },
-    { title: 'Connections', sections: objects.filter(isPage).flatMap(sectionsOf) },
+    {
+      title: 'Connections',
+      intro: [
+        'A connection is a page of a list, and an edge an item with its position. All of them have these fields:',
+        ...table(
+          ['field', ''],
+          sharedFields.map((field) => [`\`${field.name}\``, describe(field)]),
+        ),
+      ],
+      sections: objects.filter(isPage).flatMap(sectionsOf),
+    },
     { title: 'Interfaces', sections: others(isInterfaceType) },
     { title: 'Unions', sections: others(isUnionType) },
     { title: 'Inputs', sections: others(isInputObjectType) },
     { title: 'Enums', sections: others(isEnumType) },
     {
       title: 'Scalars',
-      intro: `Built into GraphQL: ${scalars
-        .filter(isSpecifiedScalarType)
-        .map(({ name }) => `\`${name}\``)
-        .join(', ')}.`,
+      intro: [
+        `Built into GraphQL: ${scalars
+          .filter(isSpecifiedScalarType)
+          .map(({ name }) => `\`${name}\``)
+          .join(', ')}.`,
+      ],
       sections: own.map(scalarSection),
     },
-  ].filter(({ sections }) => sections.length > 0);
+  ].filter(
+    ({ title, sections, intro = [] }) =>
+      sections.length > 0 || (title === SHARED_ARGUMENTS && intro.length > 0),
+  );
 }
 
 const ROOT = /^(Query|Mutation|Subscription)\./;
@@ -234,7 +287,7 @@ const contents = (all: readonly Chapter[]): string =>
   all
     .map(({ title, sections }) => {
       const links = sections.map((section) => link(`\`${section.title.replace(ROOT, '')}\``, section.title));
-      return `- ${link(`**${title}**`, title)}: ${links.join(', ')}`;
+      return `- ${[link(`**${title}**`, title), ...(links.length === 0 ? [] : [links.join(', ')])].join(': ')}`;
     })
     .join('\n');
 
@@ -249,9 +302,9 @@ export function apiReference(
   const lost = examples.find(({ coordinate }) => !titles.includes(coordinate));
   if (lost !== undefined) throw new Error(`no section for the example of ${lost.coordinate}`);
   if (new Set(titles.map(slug)).size < titles.length) throw new Error('two sections have the same anchor');
-  const body = all.flatMap(({ title, intro: words, sections }) => [
+  const body = all.flatMap(({ title, intro: words = [], sections }) => [
     `## ${title}`,
-    ...(words === undefined || words === '' ? [] : [words]),
+    ...words,
     ...sections.flatMap((section) => [`### ${section.title}`, ...section.body]),
   ]);
   return `${[intro.trim(), '## Contents', contents(all), ...body].filter((part) => part !== '').join('\n\n')}\n`;

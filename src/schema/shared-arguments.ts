@@ -25,9 +25,10 @@ export function checkVersion(
   if (ifVersion != null && ifVersion !== version) throw conflict(type, id, version, ifVersion);
 }
 
-export const versionArgument = (arg: ArgumentBuilder, what: string) =>
+export const versionArgument = (arg: ArgumentBuilder) =>
   arg.int({
-    description: `The version that the client has read. If the ${what} has another version, nothing is changed, and the error is CONFLICT with the current version in \`extensions.version\`. If absent or null, the version is not checked.`,
+    description:
+      'The version that the client has read. If the object has another version, nothing is changed, and the error is CONFLICT with the current version in `extensions.version`. If absent or null, the version is not checked.',
   });
 
 /**

@@ -55,7 +55,7 @@ describe('the reference of a schema', () => {
     ['deprecated values', '| `OLDEST` | **Deprecated:** Nobody asks. Old ones first. |'],
     ['deprecated fields', '### Query.find\n\n**Deprecated:** Use `search`.\n\nThe old way.'],
     ['members of unions', 'One of [`Page`](#page), [`Image`](#image).'],
-    ['what may be null', '- Type: [`Found`](#found) or null'],
+    ['types', '- Type: [`Found`](#found)'],
     ['a table of contents', '- [**Queries**](#queries): [`find`](#queryfind), [`search`](#querysearch)'],
   ])('has %s', (_what, text) => {
     expect(page).toContain(text);

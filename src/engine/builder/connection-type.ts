@@ -36,7 +36,7 @@ export function defineConnection<Row extends Position>(
         description: 'An opaque position in the list. It stays valid for as long as the list exists.',
         resolve: ({ row, order }) => encodeCursor(row, order),
       }),
-      node: t.field({ type: node, description: `The ${item}.`, resolve: ({ row }) => row as never }),
+      node: t.field({ type: node, description: 'The item.', resolve: ({ row }) => row as never }),
     }),
   });
   const connection = builder.objectRef<ConnectionPage<Row>>(`${name}Connection`).implement({

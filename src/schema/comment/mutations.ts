@@ -174,7 +174,7 @@ export function defineCommentMutations(
       args: {
         id: t.arg.id({ required: true, description: 'The comment’s id.' }),
         body: t.arg.string({ required: true, description: `${lengthOf(limits.body)}.` }),
-        ifVersion: versionArgument(t.arg, 'comment'),
+        ifVersion: versionArgument(t.arg),
       },
       resolve: (_root, { id, ...change }, context) =>
         updateComment(unitOfWorkOf(context), principalOf(context), id, change, limits),
@@ -186,7 +186,7 @@ export function defineCommentMutations(
         'Deletes a comment. Only its author, the author of the post and admins can. True if the comment existed, false if it did not.',
       args: {
         id: t.arg.id({ required: true, description: 'The comment’s id.' }),
-        ifVersion: versionArgument(t.arg, 'comment'),
+        ifVersion: versionArgument(t.arg),
       },
       resolve: (_root, { id, ifVersion }, context) =>
         deleteComment(unitOfWorkOf(context), principalOf(context), parseId(id), ifVersion),

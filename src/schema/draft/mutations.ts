@@ -17,7 +17,7 @@ export function defineDraftMutations(
   const { title, body, tag, maxTags, slug } = limits.post;
   builder.mutationFields((t) => {
     const id = t.arg.id({ required: true, description: 'The draft’s id.' });
-    const ifVersion = versionArgument(t.arg, 'draft');
+    const ifVersion = versionArgument(t.arg);
     const fields = {
       title: t.arg.string({ description: `At most ${title.max} characters.` }),
       body: t.arg.string({ description: `At most ${body.max.toLocaleString('en')} characters.` }),

@@ -92,7 +92,7 @@ export function definePostMutations(
         slug: t.arg.string({
           description: `${ofSlug} The post can still be found by its previous slug. BAD_USER_INPUT if another post has the slug.`,
         }),
-        ifVersion: versionArgument(t.arg, 'post'),
+        ifVersion: versionArgument(t.arg),
       },
       resolve: (_root, { id, ...changes }, context) =>
         updatePost(unitOfWorkOf(context), principalOf(context), id, changes, limits),
@@ -104,7 +104,7 @@ export function definePostMutations(
         'Deletes a post and its comments. Only its author and admins can. True if the post existed, false if it did not.',
       args: {
         id: t.arg.id({ required: true, description: 'The post’s id.' }),
-        ifVersion: versionArgument(t.arg, 'post'),
+        ifVersion: versionArgument(t.arg),
       },
       resolve: (_root, { id, ifVersion }, context) =>
         deletePost(unitOfWorkOf(context), principalOf(context), parseId(id), ifVersion),
