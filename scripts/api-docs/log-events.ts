@@ -1,11 +1,10 @@
 import { LOG_EVENTS, type LogEventCode } from '../../src/platform/log/log-events.ts';
 
-/** What each line means, which fields it has, and what to do. */
-const HELP: Readonly<Record<LogEventCode, string>> = {
-  'service.starting':
-    'In development: the service loads its code, then opens the database, the embedded one in `dataDir`.',
-  'service.started': 'The service accepts requests at `url`. `database` is the kind of its database.',
-  'service.stopping': 'A graceful shutdown begins, because of `signal`. Running requests finish.',
+/** What each line means, which fields it has, and what to do. Of a recovery: the failures that it ends. */
+const HELP: Readonly<Record<LogEventCode, string | readonly LogEventCode[]>> = {
+  'service.starting': 'In development: the service loads its code, then opens the database.',
+  'service.started': 'The service accepts requests at `url`.',
+  'service.stopping': '`signal` has begun a graceful shutdown.',
   'service.stopped': 'The last line of a graceful shutdown.',
   'service.already_stopping': 'A second `signal` changes nothing.',
   'service.signal_ignored': '`signal` has no meaning for the service.',
@@ -13,28 +12,26 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'service.file_limit_low':
     'The database and 500 clients need `recommended` files, but the limit is `limit`. Raise the limit (`ulimit -n`, `LimitNOFILE`).',
   'service.unknown_setting':
-    '`variable` is no setting, and `meant` is the setting that it resembles. Correct the name, or remove the variable.',
-  'service.node_warning':
-    'Node.js or a library warns, for example of a deprecated call. `err` has the message. Report it as a bug.',
+    '`variable` resembles the setting `meant`. Correct the name, or remove the variable.',
+  'service.node_warning': '`err` has the message, for example about a deprecated call. Report it as a bug.',
   'http.request': 'One line for each response. See [Requests](#requests).',
   'http.requests_rejected':
-    '`client` has had `rejectedCount` more requests rejected. See [Rejected requests](#rejected-requests) and [a client that does too much](blocks.md).',
+    'See [Rejected requests](#rejected-requests) and [a client that does too much](blocks.md).',
   'http.internal_error': 'Report it.',
   'http.proxy_untrusted':
     'Logged once. If `peer` is your proxy, add it to `TRUST_PROXY`. Until then, all clients behind it share one IP address.',
   'http.cors_rejected': 'In development, once for each `origin`. `hint` says which setting allows it.',
   'http.connection_rejected':
-    'All `limit` connections for clients are in use, so the connection of `peer` was closed. Raise the limit (`ulimit -n`). With `err`, the system rejected it. At most 10 lines a minute.',
+    'All `limit` connections for clients are in use. Raise the limit (`ulimit -n`). With `err`, the system rejected the connection of `peer`.',
   'graphql.execution_path': 'One line for each executed operation. See [Requests](#requests).',
   'graphql.slow_operation': 'See [Slow operations](#slow-operations).',
-  'graphql.internal_error':
-    'The client got only its request id. `err` has the error with its stack. Report it.',
-  'plugins.mutation_failed': 'A bug of a plugin of the service, in `err`. The response is unchanged.',
+  'graphql.internal_error': 'Report it, with the stack in `err`. The client got only its request id.',
+  'plugins.mutation_failed': 'A bug, in `err`. The response is unchanged.',
   'plugins.stream_failed':
     'A bug of a [Yoga plugin](../contributing/yoga-plugins.md), in `err`. The client reconnects and resumes.',
   'auth.login': 'See [Logins and credentials](#logins-and-credentials).',
   'auth.password_changed':
-    'The user of the account changed it, with `changePassword` or a link. See [Logins and credentials](#logins-and-credentials).',
+    'By the user, with `changePassword` or a link. See [Logins and credentials](#logins-and-credentials).',
   'auth.login_failed': 'See [Logins and credentials](#logins-and-credentials).',
   'auth.credential_rejected': 'See [Logins and credentials](#logins-and-credentials).',
   'auth.session_cookie_dropped': 'In development, after a login: `hint` says why and what to change.',
@@ -42,76 +39,69 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'auth.last_used_store_failed': 'The time for the `credentialType` is late. Nothing else is affected.',
   'auth.key_usage_store_failed': '`api-key show` lacks a use. Nothing else is affected.',
   'account.export_interrupted':
-    'A user downloads the stored data of the account, and the service could not read it to its end. The browser reports a failed download.',
+    'The service could not read the data to its end. The browser reports a failed download.',
   'restrictions.refresh_failed':
     'Later changes are not in force on this instance. The service tries again twice a second.',
-  'restrictions.recovered': 'The end of `restrictions.refresh_failed`.',
+  'restrictions.recovered': ['restrictions.refresh_failed'],
   'jwks.fetch_failed': 'Tokens of other keys get 503.',
-  'jwks.recovered': 'The end of `jwks.fetch_failed`.',
+  'jwks.recovered': ['jwks.fetch_failed'],
   'oauth.signing_keys_replaced':
     'Issued OAuth access tokens stay valid until they expire, within 15 minutes.',
   'oauth.internal_error': 'Report it.',
   'redis.unavailable': '`reason` and `hint` say more.',
-  'redis.recovered': 'The end of `redis.unavailable`. Instances share rate limits again.',
-  'database.waiting':
-    'At start, before `service.started`: `reason` says what happened, `hint` what to check. Also if the database is lost while the service reads its migrations.',
+  'redis.recovered': ['redis.unavailable'],
+  'database.waiting': 'At start, before `service.started`. See `reason` and `hint`.',
   'database.unreachable':
-    'Also if PostgreSQL, the role or a pooler accepts no connection. `/health/ready` and requests that need the database are 503. `reason` and `hint` say more.',
-  'database.recovered': 'The end of `database.waiting` or `database.unreachable`.',
+    '`/health/ready` and requests that need the database are 503. See `reason` and `hint`.',
+  'database.recovered': ['database.waiting', 'database.unreachable'],
   'database.connection_limit_reached':
-    'PostgreSQL, the role or a pooler has reached a limit: `reason`. Requests share the `openCount` connections. Raise the limit or lower `DATABASE_POOL_SIZE`.',
-  'database.connection_limit_recovered': 'The end of `database.connection_limit_reached`.',
+    'PostgreSQL, the role or a pooler has reached the limit in `reason`. Raise it, or lower `DATABASE_POOL_SIZE`.',
+  'database.connection_limit_recovered': ['database.connection_limit_reached'],
   'database.not_writable':
-    'The database is full, read-only, or its disk fails: `reason` says which, `hint` what to do, `error` has its message. Reads work; writes and `/health/ready` are 503 ([runbook](runbooks.md#contentgraphdatabasenotwritable)).',
-  'database.writable': 'The end of `database.not_writable`.',
+    'See `reason`, `hint` and the [runbook](runbooks.md#contentgraphdatabasenotwritable). Reads work; writes and `/health/ready` are 503.',
+  'database.writable': ['database.not_writable'],
   'database.write_failed':
-    'Other writes succeed: a tablespace may be full, or the failure has passed. Fields as in `database.not_writable`. At most 10 lines a minute.',
+    'Other writes succeed: a tablespace may be full, or the failure has passed. At most 10 lines a minute.',
   'database.connection_lost':
-    'One connection broke because of `reason`. The server responds, and the pool opens another connection. At most 10 lines a minute.',
+    'One connection broke because of `reason`. The pool opens another. At most 10 lines a minute.',
   'database.statement_failed':
     'For a passing reason: a time limit, a lock, a lack of memory. The client got 503 or 504. During an outage the level is `debug`.',
   'database.close_failed': 'Nothing is affected.',
   'database.write_check_failed': 'The service tries again.',
   'clock.skewed':
-    'By more than two seconds: `offsetSeconds`, negative if this machine is behind. Checked every minute. Set both clocks by NTP ([runbook](runbooks.md#contentgraphclockskew)).',
-  'clock.recovered': 'The end of `clock.skewed`.',
+    'By `offsetSeconds`, more than two; negative if this machine is behind. Set both clocks by NTP ([runbook](runbooks.md#contentgraphclockskew)).',
+  'clock.recovered': ['clock.skewed'],
   'clock.check_failed': 'The service tries again after a minute.',
   'migrations.applied': 'The service has applied `migrations` at start.',
   'migrations.pending': '`migrations` has their names. `/health/ready` is 503 until they are applied.',
-  'migrations.up_to_date': 'The end of `migrations.pending`.',
+  'migrations.up_to_date': ['migrations.pending'],
   'migrations.newer':
-    'Expected after a rollback to the version before: this version works with them. Otherwise check which version runs.',
+    'Expected after a rollback: this version works with them. Otherwise check which version runs.',
   'migrations.mismatch':
     '`reason`: the text of a migration differs, or it was started and not finished. `/health/ready` is 503.',
   'migrations.read_failed': '`/health/ready` still checks the migrations.',
   'embedded_db.durability':
     'The database survives a loss of power only on a disk that honours flushes. `dataDir` is the directory.',
-  'embedded_db.locked':
-    'An admin command or a stopping server uses `dataDir`. It releases it within seconds.',
-  'embedded_db.crashed':
-    'The service restarts it. `err` says why, for example a disk without room for the write-ahead log.',
-  'embedded_db.restarting': 'It has ended by itself. A line `embedded_db.crashed` says why.',
+  'embedded_db.locked': 'An admin command or a stopping server uses `dataDir`, for some seconds.',
+  'embedded_db.crashed': '`err` says why. The service restarts it.',
+  'embedded_db.restarting': 'A line `embedded_db.crashed` says why.',
   'embedded_db.restart_requested':
     '`reason`: a statement exceeded its time limit. Unfinished work was rolled back.',
-  'embedded_db.restart_failed':
-    '`reason` says why and what to do: the disk has less than 16 MiB left, or the data is missing or damaged. The next attempt is after `retryAfterMs`.',
-  'embedded_db.recovered': 'The end of `embedded_db.restarting` or `embedded_db.restart_requested`.',
+  'embedded_db.restart_failed': '`reason` says why and what to do. The next attempt is after `retryAfterMs`.',
+  'embedded_db.recovered': ['embedded_db.restarting', 'embedded_db.restart_requested'],
   'embedded_db.data_dir_unhealthy':
-    'Less than 16 MiB are left, or the directory is missing or not writable: `reason` says which, `hint` what to do. Checked every 10 s, before a write fails.',
-  'embedded_db.data_dir_recovered': 'The end of `embedded_db.data_dir_unhealthy`.',
-  'admin.command_started':
-    'A client of the admin socket runs `command`, the first word of its arguments, as `user` of the operating system.',
-  'admin.command_invalid':
-    'A client of the admin socket has sent no command, or is of another version. `err` says what is wrong.',
+    'Less than 16 MiB are left, or the directory is missing or not writable. See `reason` and `hint`.',
+  'embedded_db.data_dir_recovered': ['embedded_db.data_dir_unhealthy'],
+  'admin.command_started': '`user` of the operating system runs `command` over the admin socket.',
+  'admin.command_invalid': 'A client of the admin socket sent no command, or has another version: see `err`.',
   'admin.client_lost': 'The connection failed. The command runs to its end.',
-  'admin.socket_failed':
-    'The file system of `DATA_DIR` has no sockets, or its path is too long outside Linux. `err` says which.',
+  'admin.socket_failed': 'The file system of `DATA_DIR` has no sockets, or its path is too long: see `err`.',
   'job.failed':
     '`job` failed for the first, second, fourth, eighth… time in a row (`failureCount`). It runs again every minute.',
-  'job.recovered': 'The end of `job.failed`.',
+  'job.recovered': ['job.failed'],
   'job.runner_failed':
-    'No direct connection to PostgreSQL, logged as rarely (`failureCount`). All jobs count as failed. See `err`, and check `DIRECT_DATABASE_URL`.',
-  'job.runner_recovered': 'The end of `job.runner_failed`.',
+    'No direct connection to PostgreSQL, so all jobs fail. See `err`, and check `DIRECT_DATABASE_URL`.',
+  'job.runner_recovered': ['job.runner_failed'],
   'job.rows_deleted': '`job` has deleted `rows` rows.',
   'usage.deprecated_store_failed':
     '`admin deprecation list-usage` lacks the counts of this instance until the next attempt.',
@@ -121,47 +111,45 @@ const HELP: Readonly<Record<LogEventCode, string>> = {
   'usage.document_store_failed': 'The time is late. Nothing else is affected.',
   'documents.refresh_failed':
     '[Trusted documents](../guides/trusted-documents.md) that an operator has retired may still be executed. Check the database.',
-  'documents.recovered': 'The end of `documents.refresh_failed`.',
+  'documents.recovered': ['documents.refresh_failed'],
   'idempotency.lock_not_held': 'A duplicate at another instance may run first. Only one of them commits.',
   'listener.disconnected':
     'The database responds, but not at `setting`: see `reason`. Revoked credentials close open streams within `CREDENTIAL_RECHECK_MS`.',
-  'listener.reconnected': 'The end of `listener.disconnected`.',
+  'listener.reconnected': ['listener.disconnected'],
   'listener.probe_failed': 'The service connects again.',
   'events.blocked':
-    'The oldest event waits for `blockedSeconds`. `blockedBy` has the transaction, in any database of the server, and `hint` says how to end it ([runbook](runbooks.md#contentgrapheventdeliveryblocked)).',
-  'events.unblocked': 'The end of `events.blocked`.',
+    'The oldest event waits for `blockedSeconds`. `blockedBy` has the transaction, `hint` how to end it ([runbook](runbooks.md#contentgrapheventdeliveryblocked)).',
+  'events.unblocked': ['events.blocked'],
   'events.log_read_failed': 'No event is lost. Check the database.',
   'events.log_check_failed': 'The service checks again after 2 s.',
   'events.batch_read_failed': 'The subscribers of `streams` streams wait. No event is lost.',
   'events.batch_retry_failed': 'A further attempt after `events.batch_read_failed`.',
   'events.notify_failed': 'Other instances find the event by polling, within a second.',
   'events.generation_changed':
-    'The database was restored, or a standby took over. Clients whose last event is missing get EVENT_HISTORY_EXPIRED, all others resume.',
-  'events.log_imported':
-    'A dump was restored, with so many `events`, which precede all new events. It took `durationMs`.',
+    'The database was restored, or a standby took over. Clients whose last event is missing get EVENT_HISTORY_EXPIRED.',
+  'events.log_imported': 'A dump was restored. Its `events` precede all new events.',
   'search.indexing_failed':
     'Searches and counts of tags do not change, or miss recent changes. `err` has the error. The service tries again every second.',
-  'search.indexing_recovered': 'The end of `search.indexing_failed`.',
+  'search.indexing_recovered': ['search.indexing_failed'],
   'search.events_lost':
-    'The search index was last updated before the oldest event, or the log has a new generation, for example after a restore. The service finds the changes by comparing all posts with the index.',
+    'The index is older than the oldest event, or the log has a new generation, for example after a restore. The service compares all posts with the index.',
   'search.comparison_started':
     'After an upgrade, `search rebuild` or `search.events_lost`, if the comparison takes longer than 5 s. Until it ends, a search can miss posts, the oldest last.',
   'search.comparison_completed': 'The comparison has taken `durationSeconds`.',
   'streams.failed': '`streams` is their number.',
-  'streams.shutdown_failed': 'A bug, during a shutdown. `err` has the error. Report it.',
+  'streams.shutdown_failed': 'Report it, with `err`.',
   'streams.heartbeat_failed': 'Report it.',
   'streams.recheck_failed': 'The database was unavailable.',
   'streams.credential_check_failed':
-    'The streams stay open, and the service checks them again within a second. Check the database.',
-  'streams.credential_check_recovered': 'The end of `streams.credential_check_failed`.',
+    'The streams stay open. The service checks again within a second. Check the database.',
+  'streams.credential_check_recovered': ['streams.credential_check_failed'],
   'streams.dead_clients_closed':
     'So many `connections` had no client any more. `reason`: `silent`, or `needed` for another stream.',
   'streams.connection_table_failed': 'Streams of dead clients close late.',
-  'streams.dead_client_detection_off': 'On systems other than Linux, streams of dead clients close late.',
+  'streams.dead_client_detection_off': 'Only Linux has it. Streams of dead clients close late.',
   'tracing.export_failed': 'The collector does not accept them: see `err`. Requests do not wait for it.',
-  'tracing.recovered': 'The end of `tracing.export_failed`.',
-  'log.suppressed':
-    '`suppressedCount` lines with the event `subject` are missing, because there were too many.',
+  'tracing.recovered': ['tracing.export_failed'],
+  'log.suppressed': '`suppressedCount` lines with the event `subject` are missing.',
 };
 
 const BEGIN = '<!-- Generated from src/platform/log/log-events.ts by "npm run docs:api". -->\n';
@@ -173,10 +161,18 @@ function formatTables(): string {
     ([event]) => event.split('.')[0] ?? '',
   );
   const tables = Object.entries(areas).map(([area, events = []]) => {
-    const rows = events.map(([event, { level, message }]) =>
-      [`\`${event}\``, `\`${level}\``, message, HELP[event]].join(' | '),
-    );
-    return `### ${area}\n\n| \`event\` | level | \`msg\` | meaning, and what to do |\n| --- | --- | --- | --- |\n${rows.map((row) => `| ${row} |\n`).join('')}`;
+    const rows = events.flatMap(([event, { level, message }]) => {
+      const help = HELP[event];
+      if (typeof help !== 'string') return [];
+      const recoveries = events.filter(
+        ([other]) => typeof HELP[other] !== 'string' && HELP[other].includes(event),
+      );
+      const codes = [event, ...recoveries.map(([other]) => other)]
+        .map((code) => `\`${code}\``)
+        .join(', then ');
+      return [[codes, `\`${level}\``, message, help].join(' | ')];
+    });
+    return `### ${area}\n\n| \`event\` | level | \`msg\` | meaning |\n| --- | --- | --- | --- |\n${rows.map((row) => `| ${row} |\n`).join('')}`;
   });
   return tables.join('\n');
 }
