@@ -69,7 +69,7 @@ export interface BackupPart {
   readonly rows: string;
 }
 
-/** Reads a backup as docs/operate/backup.md describes it. */
+/** Reads a backup as docs/decisions/0051-logical-copy.md describes it. */
 export function readParts(file: string): BackupPart[] {
   const parts: BackupPart[] = [];
   let rest = zstdDecompressSync(readFileSync(file));
