@@ -49,7 +49,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
   );
   const lag = metrics.fastHistogram(
     'content_graph_event_delivery_lag_seconds',
-    'Time from the start of the transaction that creates an event until the event is written, observed once for each event and up to 32 streams.',
+    'Time from the start of the transaction that creates an event until the event is written, observed for each event and up to 32 streams.',
     LAG_BUCKETS_SECONDS,
   );
   const opened = metrics.fastCounter(

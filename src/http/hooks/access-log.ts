@@ -29,7 +29,7 @@ const MAX_REPORTED = 100;
 export function createRejectionLog(log: Logger, metrics: Metrics, isBlocked: Restrictions['blocks']) {
   const rejections = metrics.fastCounter(
     'content_graph_client_rejected_requests_total',
-    'Requests rejected with 429 or because of a blocked IP address, by client: the id of a key or application, or the kind of credentials. After 100 clients, "other".',
+    'Requests rejected with 429 or because of a blocked IP address, by client: the id of a key or application, or the kind of credentials.',
     ['client'],
   );
   rejections.add('anonymous', '', 0);
@@ -98,7 +98,7 @@ function createOperationTimes(metrics: Metrics) {
 
   metrics.readHistogram(
     'content_graph_graphql_operation_duration_seconds',
-    'Time from request to response, for subscriptions until the stream opens, by operation name and kind. The 100 most frequent names are separate, all others are "other", and operations without a name are "anonymous".',
+    'Time from request to response, for subscriptions until the stream opens, by operation name and kind.',
     ['operation', 'kind'],
     series,
   );
