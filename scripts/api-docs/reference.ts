@@ -16,7 +16,6 @@ import {
   isLeafType,
   isObjectType,
   isRequiredArgument,
-  isRequiredInputField,
   isScalarType,
   isSpecifiedScalarType,
   isUnionType,
@@ -56,11 +55,10 @@ const deprecation = ({ deprecationReason }: { readonly deprecationReason?: strin
   deprecationReason == null ? [] : [`**Deprecated:** ${deprecationReason}`];
 
 /** The words about an argument or an input field, which may have a default. */
-function inputWords(input: GraphQLArgument | GraphQLInputField, required: boolean): string {
+function inputWords(input: GraphQLArgument | GraphQLInputField): string {
   const { default: given, defaultValue, type } = input;
   const byDefault = given?.literal ?? (defaultValue === undefined ? null : astFromValue(defaultValue, type));
   return [
-    ...(required ? ['**Required.**'] : []),
     describe(input),
     ...(byDefault == null ? [] : [`Default: \`${print(byDefault)}\`.`]),
     ...deprecation(input),
@@ -70,14 +68,14 @@ function inputWords(input: GraphQLArgument | GraphQLInputField, required: boolea
 const argumentTable = (args: readonly GraphQLArgument[]): string[] =>
   table(
     ['argument', 'type', ''],
-    args.map((arg) => [`\`${arg.name}\``, typeLink(arg.type), inputWords(arg, isRequiredArgument(arg))]),
+    args.map((arg) => [`\`${arg.name}\``, typeLink(arg.type), inputWords(arg)]),
   );
 
 const SHARED_ARGUMENTS = 'Shared arguments';
 /** So many elements with the same name and description have one description. */
 const SHARED_FROM = 3;
 
-const argumentKey = (arg: GraphQLArgument) => `${arg.name}: ${arg.type}: ${inputWords(arg, false)}`;
+const argumentKey = (arg: GraphQLArgument) => `${arg.name}: ${arg.type}: ${inputWords(arg)}`;
 const fieldKey = (field: Field) => `${field.name}: ${describe(field)}`;
 
 /** One of each group of elements that have the same key. */
@@ -187,7 +185,7 @@ function otherSection(schema: GraphQLSchema, type: GraphQLNamedType): Section {
     const rows = sorted(Object.values(type.getFields())).map((field) => [
       `\`${field.name}\``,
       typeLink(field.type),
-      inputWords(field, isRequiredInputField(field)),
+      inputWords(field),
     ]);
     body.push(...table(['field', 'type', ''], rows));
   }

@@ -47,9 +47,9 @@ describe('the reference of a schema', () => {
   );
 
   it.each([
-    ['required arguments', '| `filter` | [`Filter!`](#filter) | **Required.** Which of them. |'],
+    ['arguments', '| `filter` | [`Filter!`](#filter) | Which of them. |'],
     ['defaults of arguments', '| `order` | [`Order`](#order) | How. Default: `NEWEST`. |'],
-    ['input fields', '| `text` | [`String!`](#scalars) | **Required.** Words of the text. |'],
+    ['input fields', '| `text` | [`String!`](#scalars) | Words of the text. |'],
     ['defaults of input fields', '| `count` | [`Int`](#scalars) | At most so many. Default: `5`. |'],
     ['values of enums', '| `NEWEST` | New ones first. |'],
     ['deprecated values', '| `OLDEST` | **Deprecated:** Nobody asks. Old ones first. |'],
