@@ -11,7 +11,7 @@ const START = `exec ${join(ROOT, 'node_modules/.bin/node')} ${join(ROOT, 'src/ma
 const LIMIT = 300;
 /** More than there are descriptors. */
 const CONNECTIONS = 400;
-const WARNING = /"event":"service\.file_limit_low","limit":300,"recommended":\d+,/;
+const WARNING = /"event":"service\.file_limit_low",[^\n]*"limit":300,"recommended":\d+,/;
 
 async function startLimited(): Promise<{ service: Process; origin: URL }> {
   const settings = { ...productionSettings(), DATA_DIR: await migratedFolder(), PORT: '0' };

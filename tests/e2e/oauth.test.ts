@@ -113,6 +113,7 @@ describe('an OAuth library that knows nothing of this service', () => {
         grants: ['authorization_code', 'refresh_token'],
         scopes: ['posts:read', 'users:read'],
         redirect_uris: [REDIRECT_URI],
+        post_logout_redirect_uris: [],
         public: true,
         createdAt: expect.any(String),
         owner: EMAIL,
