@@ -80,17 +80,25 @@ const ON_BOTH_DATABASES = tests('api', [
 const FULL_ONLY = [
   ...tests('unit', ['operation/fast-validator']),
   ...tests('api', [
+    'content/look-ahead/look-ahead',
     'limits/database/prepared-statements',
     'limits/memory/{large-rows,pending-responses,stream-token-memory,waiting-memory}',
+    'node/rejected-nodes',
+    'transport/{keep-alive,published-plugins}',
   ]),
   ...tests('postgres', [
     'backup',
     'cancelled-statements',
+    'copied-database',
     'copy-to-targets',
     'copy-to-killed',
     'histories/{lost-and-kept,restored}',
+    'late-credentials',
+    'post-event-order',
     'prepared-memory',
     'traces-through-pooler',
+    'trusted-documents-unheard',
+    'worlds/messages',
   ]),
 ];
 
@@ -151,7 +159,6 @@ export const GATE_STAGES: readonly GateStage[] = [
             'power-loss',
             'release',
             'restore-rejected',
-            'seeded-folder',
             'settings',
             'shutdown',
             'signals',
