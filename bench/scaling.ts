@@ -14,8 +14,8 @@ import { removeWritten } from './data/content.ts';
 import { tagPosts } from './data/tags.ts';
 import { openWorkspace, type Workspace } from './data/workspace.ts';
 import { withCleanup } from './harness/cleanup.ts';
-import { closedLoop, median, quantile } from './harness/load.ts';
-import { table } from './report/markdown.ts';
+import { closedLoop, inTurn, median, quantile } from './harness/load.ts';
+import { spread, table } from './report/markdown.ts';
 import { progress } from './report/results.ts';
 import { requestsOf } from './workloads/requests.ts';
 import { chosenWorkloads, WORKLOADS, type Workload, writes } from './workloads.ts';
@@ -37,6 +37,15 @@ interface Round {
   readonly cpuMs: number;
 }
 
+/** Each request is of another account than the one before it, as in most batches that Redis gets. */
+function requestsOfAll({ workspace, contestant }: Running, workload: Workload): () => Buffer {
+  const accounts = workspace.keys.map((key) =>
+    inTurn(requestsOf(workload, contestant.dialect, { ...workspace, keys: [key] })),
+  );
+  let turn = 0;
+  return () => (accounts[turn++ % accounts.length] as () => Buffer)();
+}
+
 /** The same load, divided among instances as a proxy would. */
 async function measure(
   instances: readonly Running[],
@@ -49,10 +58,10 @@ async function measure(
   };
   const before = await usage();
   const loads = await Promise.all(
-    instances.map(({ server, workspace, contestant }) =>
+    instances.map((instance) =>
       closedLoop({
-        port: server.port,
-        requests: requestsOf(workload, contestant.dialect, workspace),
+        port: instance.server.port,
+        requests: requestsOfAll(instance, workload),
         connections: CONNECTIONS / instances.length,
         durationMs,
       }),
@@ -102,7 +111,7 @@ await withCleanup(async (cleanup) => {
     startContestant(cleanup, workspace, { ...PRODUCT, name }, { settings });
 
   progress(`loading ${SIZE.users} users and ${SIZE.posts} posts`);
-  const workspace = await openWorkspace(cleanup, { size: SIZE, furnish: tagPosts });
+  const workspace = await openWorkspace(cleanup, { size: SIZE, furnish: tagPosts, keys: CONNECTIONS });
   const direct = workspace.urlFor('pooled');
   const pooled = {
     ...shared,
@@ -111,6 +120,8 @@ await withCleanup(async (cleanup) => {
   };
   const setups: readonly [string, readonly Running[]][] = [
     ['one instance', [await start(workspace, 'alone', {})]],
+    // What differs between equal instances shows the noise of the machine.
+    ['one instance, again', [await start(workspace, 'alone again', {})]],
     ['one instance, with Redis', [await start(workspace, 'alone with Redis', shared)]],
     [
       'two instances, with Redis',
@@ -121,23 +132,30 @@ await withCleanup(async (cleanup) => {
       [await start(workspace, 'first pooled', pooled), await start(workspace, 'second pooled', pooled)],
     ],
   ];
-  const measured = new Map<string, Round[]>();
+  const measured = new Map(
+    CHOSEN.map((workload) => [workload, setups.map(([name]) => ({ name, rounds: [] as Round[] }))]),
+  );
   for (let round = 0; round <= ROUNDS; round += 1)
-    for (const workload of CHOSEN) {
+    for (const [workload, results] of measured) {
       progress(`round ${round} of ${ROUNDS}, ${workload}`);
-      for (const [name, instances] of setups) {
-        const one = await measure(instances, workload, DURATION_MS);
-        const key = `${workload}, ${name}`;
+      for (const index of setups.keys()) {
+        // Each round begins with another set-up, so that none is always first after the break.
+        const turn = (index + round) % setups.length;
+        const one = await measure(setups[turn]?.[1] ?? [], workload, DURATION_MS);
         // The first compiles.
-        if (round > 0) measured.set(key, [...(measured.get(key) ?? []), one]);
+        if (round > 0) results[turn]?.rounds.push(one);
         if (writes(workload)) await removeWritten(workspace.admin);
       }
     }
-  const rows = [...measured].map(([name, rounds]) => {
+  const entries = [...measured].flatMap(([workload, results]) =>
+    results.map(({ name, rounds }) => ({ name: `${workload}, ${name}`, rounds, alone: results[0]?.rounds })),
+  );
+  const rows = entries.map(({ name, rounds, alone = [] }) => {
     const of = (value: (round: Round) => number) => median(rounds.map(value));
     return [
       name,
       Math.round(of(({ perSecond }) => perSecond)).toLocaleString('en'),
+      spread(rounds.map(({ perSecond }, round) => perSecond / (alone[round]?.perSecond ?? Number.NaN))),
       of(({ latencies }) => quantile(latencies, 0.5)).toFixed(1),
       of(({ latencies }) => quantile(latencies, 0.99)).toFixed(1),
       of(({ cpuMs }) => cpuMs).toFixed(3),
@@ -145,8 +163,8 @@ await withCleanup(async (cleanup) => {
   });
   const { length: cores } = cpus();
   process.stdout.write(
-    `${cores} cores, shared with PostgreSQL, Redis and the load; ${SIZE.posts.toLocaleString('en')} posts, ${CONNECTIONS} connections, median of ${ROUNDS} rounds of ${DURATION_MS / 1000} s\n\n` +
-      `${table(['', 'requests a second', 'p50, ms', 'p99, ms', 'Node CPU a request, ms'], rows)}\n\n`,
+    `${cores} cores, shared with PostgreSQL, Redis and the load; ${SIZE.posts.toLocaleString('en')} posts, ${CONNECTIONS} connections and accounts, median (quartiles) of ${ROUNDS} rounds of ${DURATION_MS / 1000} s\n\n` +
+      `${table(['', 'requests a second', '÷ one instance', 'p50, ms', 'p99, ms', 'Node CPU a request, ms'], rows)}\n\n`,
   );
 
   const small = { size: { users: 100, posts: 1_000 }, limited: true };

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BucketPolicy } from '../../src/http/rate-limit/bucket-store.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Bucket, BucketPolicy, Taken } from '../../src/http/rate-limit/bucket-store.ts';
 import { redisBuckets } from '../../src/http/rate-limit/redis-bucket-store.ts';
 import { systemClock } from '../../src/platform/deadline.ts';
 import { createLogger } from '../../src/platform/log/log.ts';
 import { createMetrics } from '../../src/platform/metrics/metrics.ts';
-import { policies, sharings, steps } from '../support/bucket-model.ts';
+import { policies, type Step, sharings, steps } from '../support/bucket-model.ts';
 import { until } from '../support/processes/process.ts';
 import { holdTimers } from '../support/time/timers.ts';
 
@@ -16,12 +16,13 @@ const log = createLogger({ level: 'silent', pretty: false });
 const buckets = redisBuckets({ url, clock: systemClock, log, metrics: createMetrics() });
 const redis = new Redis(url);
 const COMMAND_LIMIT_MS = 100;
+const keyOf = (name: string) => `{content-graph:bucket}:${name}`;
 let release = () => {};
 beforeAll(async () => {
   await until('the connection', async () => {
     const name = `test:${randomUUID()}`;
     await buckets.take({ name, policy: { burst: 1, perSecond: 1 } });
-    return (await redis.exists(`content-graph:bucket:${name}`)) === 1;
+    return (await redis.exists(keyOf(name))) === 1;
   });
   // A machine that is slower than the limit for a response of Redis does not make the process decide by itself.
   ({ release } = holdTimers(COMMAND_LIMIT_MS));
@@ -68,6 +69,21 @@ class Range {
   }
 }
 
+/** Steps that are made at the same time, which Redis is told of in one call. */
+const groups: fc.Arbitrary<Step[][]> = fc
+  .tuple(steps(0), fc.integer({ min: 1, max: 8 }))
+  .map(([all, size]) =>
+    Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+      all.slice(index * size, (index + 1) * size),
+    ),
+  );
+
+async function make(kind: Step['kind'], ...given: readonly [Bucket, Bucket?]): Promise<Taken | undefined> {
+  if (kind === 'take') return buckets.take(...given);
+  await buckets.giveBack(...given);
+  return undefined;
+}
+
 /** Tells how much time passes between calls. */
 class Stopwatch {
   #before = performance.now();
@@ -88,25 +104,27 @@ class Stopwatch {
 describe('the script of the bucket', () => {
   it('allows what the model does, as far as time can tell', async () => {
     await fc.assert(
-      fc.asyncProperty(policies, steps(0), async (policy, sequence) => {
+      fc.asyncProperty(policies, groups, async (policy, sequence) => {
         const bucket = { name: `test:${randomUUID()}`, policy };
         const range = new Range(policy);
         const watch = new Stopwatch();
-        for (const { kind } of sequence) {
-          const { result, leastMs, mostMs } = await watch.around(async () =>
-            kind === 'take' ? buckets.take(bucket) : void (await buckets.giveBack(bucket)),
+        for (const group of sequence) {
+          const { result, leastMs, mostMs } = await watch.around(() =>
+            Promise.all(group.map(({ kind }) => make(kind, bucket))),
           );
           range.pass(leastMs, mostMs);
-          if (result === undefined) {
-            range.giveBack();
-            continue;
+          for (const taken of result) {
+            if (taken === undefined) {
+              range.giveBack();
+              continue;
+            }
+            if (range.low >= 1 + EPSILON) expect(taken.allowed).toBe(true);
+            if (range.high < 1 - EPSILON) expect(taken.allowed).toBe(false);
+            if (taken.allowed) range.taken();
+            else range.high = Math.min(range.high, 1);
+            expect(taken.remaining).toBeGreaterThanOrEqual(Math.floor(range.low - EPSILON));
+            expect(taken.remaining).toBeLessThanOrEqual(Math.floor(range.high + EPSILON));
           }
-          if (range.low >= 1 + EPSILON) expect(result.allowed).toBe(true);
-          if (range.high < 1 - EPSILON) expect(result.allowed).toBe(false);
-          if (result.allowed) range.taken();
-          else range.high = Math.min(range.high, 1);
-          expect(result.remaining).toBeGreaterThanOrEqual(Math.floor(range.low - EPSILON));
-          expect(result.remaining).toBeLessThanOrEqual(Math.floor(range.high + EPSILON));
         }
       }),
       { numRuns: RUNS },
@@ -115,60 +133,89 @@ describe('the script of the bucket', () => {
 
   it('takes from both of two buckets or from neither, as the model does', async () => {
     await fc.assert(
-      fc.asyncProperty(sharings, steps(0), async ({ own, shared }, sequence) => {
+      fc.asyncProperty(sharings, groups, async ({ own, shared }, sequence) => {
         const id = randomUUID();
         const sharedRange = new Range(shared);
         const ranges = own.map((policy) => new Range(policy));
         const watch = new Stopwatch();
-        for (const { client, kind } of sequence) {
-          const group = `test:${id}`;
-          const both = [
-            { name: `client ${client}`, policy: own[client] ?? shared, group },
-            { name: 'account', policy: shared, group },
+        const bucketsOf = (client: number) =>
+          [
+            { name: `test:${id}:${client}`, policy: own[client] ?? shared },
+            { name: `test:${id}`, policy: shared },
           ] as const;
-          const range = ranges[client] ?? sharedRange;
-          const { result, leastMs, mostMs } = await watch.around(async () =>
-            kind === 'take' ? buckets.take(...both) : void (await buckets.giveBack(...both)),
+        for (const group of sequence) {
+          const { result, leastMs, mostMs } = await watch.around(() =>
+            Promise.all(
+              group.map(async ({ client, kind }) => ({
+                range: ranges[client] ?? sharedRange,
+                taken: await make(kind, ...bucketsOf(client)),
+              })),
+            ),
           );
           for (const each of [...ranges, sharedRange]) each.pass(leastMs, mostMs);
-          if (result === undefined) {
-            for (const each of [range, sharedRange]) each.giveBack();
-            continue;
+          for (const { range, taken } of result) {
+            if (taken === undefined) {
+              for (const each of [range, sharedRange]) each.giveBack();
+              continue;
+            }
+            const low = Math.min(range.low, sharedRange.low);
+            const high = Math.min(range.high, sharedRange.high);
+            if (low >= 1 + EPSILON) expect(taken.allowed).toBe(true);
+            if (high < 1 - EPSILON) expect(taken.allowed).toBe(false);
+            if (taken.allowed) {
+              range.taken();
+              sharedRange.taken();
+            }
+            expect(taken.remaining).toBeGreaterThanOrEqual(
+              Math.max(0, Math.floor(Math.min(range.low, sharedRange.low) - EPSILON)),
+            );
+            expect(taken.remaining).toBeLessThanOrEqual(
+              Math.floor(Math.min(range.high, sharedRange.high) + EPSILON),
+            );
           }
-          const low = Math.min(range.low, sharedRange.low);
-          const high = Math.min(range.high, sharedRange.high);
-          if (low >= 1 + EPSILON) expect(result.allowed).toBe(true);
-          if (high < 1 - EPSILON) expect(result.allowed).toBe(false);
-          if (result.allowed) {
-            range.taken();
-            sharedRange.taken();
-          }
-          expect(result.remaining).toBeGreaterThanOrEqual(
-            Math.max(0, Math.floor(Math.min(range.low, sharedRange.low) - EPSILON)),
-          );
-          expect(result.remaining).toBeLessThanOrEqual(
-            Math.floor(Math.min(range.high, sharedRange.high) + EPSILON),
-          );
         }
       }),
       { numRuns: RUNS },
     );
   });
 
-  it('keeps the buckets of an account on one server of a cluster', async () => {
-    const group = `test:${randomUUID()}`;
+  it('is called once for all requests of an iteration of the event loop, whichever accounts they are of', async () => {
+    const id = randomUUID();
     const policy = { burst: 10, perSecond: 0.001 };
-    await buckets.take({ name: 'client', policy, group }, { name: 'account', policy, group });
-    const keys = (await redis.keys('content-graph:bucket:*')).filter((key) => key.includes(group));
+    const monitor = await redis.monitor();
+    onTestFinished(() => monitor.disconnect());
+    const seen: string[] = [];
+    monitor.on('monitor', (_time: string, [command = '', ...args]: string[]) => {
+      if (args.some((arg) => arg.includes(id))) seen.push(command.toLowerCase());
+    });
+    await buckets.take({ name: `test:${id}`, policy });
+    await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        buckets.take({ name: `test:${id}:client ${index}`, policy }, { name: `test:${id}:${index}`, policy }),
+      ),
+    );
+    await redis.echo(id);
+    await expect.poll(() => seen.at(-1)).toBe('echo');
+    expect(seen.filter((command) => command.startsWith('eval'))).toHaveLength(2);
+  });
+
+  it('finds all buckets on one server of a cluster', async () => {
+    const id = randomUUID();
+    const policy = { burst: 10, perSecond: 0.001 };
+    await Promise.all([
+      buckets.take({ name: `test:1:${id}`, policy }),
+      buckets.take({ name: `test:2:${id}`, policy }),
+    ]);
+    const keys = (await redis.keys('*content-graph:bucket*')).filter((key) => key.includes(id));
     expect(keys).toHaveLength(2);
-    for (const key of keys) expect(/\{([^}]*)\}/.exec(key)?.[1]).toBe(group);
+    for (const key of keys) expect(/\{([^}]*)\}/.exec(key)?.[1]).toBe('content-graph:bucket');
   });
 
   it.each([3_600_000, 1])('refills from now on a bucket that is stamped %i ms ahead', async (aheadMs) => {
     const name = `test:${randomUUID()}`;
     const allows = async (perSecond: number) =>
       (await buckets.take({ name, policy: { burst: 2, perSecond } })).allowed;
-    const key = `content-graph:bucket:${name}`;
+    const key = keyOf(name);
     await redis.hset(key, { missing: '2', at: String(Date.now() + aheadMs) });
     // At this rate, no token comes during the test.
     expect(await allows(0.001)).toBe(false);
@@ -179,7 +226,7 @@ describe('the script of the bucket', () => {
   it('leaves nothing behind once the bucket is full again', async () => {
     const bucketOf = (perSecond: number) => {
       const name = `test:${randomUUID()}`;
-      return { bucket: { name, policy: { burst: 10, perSecond } }, key: `content-graph:bucket:${name}` };
+      return { bucket: { name, policy: { burst: 10, perSecond } }, key: keyOf(name) };
     };
     const [slow, quick] = [bucketOf(0.001), bucketOf(1_000)];
     await buckets.take(slow.bucket);

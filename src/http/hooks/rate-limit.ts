@@ -92,25 +92,19 @@ export function useRateLimit({
       const name = `${addressBucket(request, authenticated, kind)} of ${formatIpOwner(authenticated.clientAddress)}`;
       return [{ name, policy }];
     }
-    const { clientId: name, userId: group, rateLimit: own } = caller;
-    const limits = limitsOf(group);
+    const { clientId, userId, rateLimit: own } = caller;
+    const limits = limitsOf(userId);
+    const buckets = (client: BucketPolicy, account: BucketPolicy): [Bucket, Bucket] => [
+      { name: clientId, policy: client },
+      { name: userId, policy: account },
+    ];
     if (limits !== undefined) {
       const account = { ...accountPolicy(own ?? {}), ...limits };
-      const client = lesserOf({ ...policy, ...own }, account);
-      return [
-        { name, group, policy: client },
-        { name: group, group, policy: account },
-      ];
+      return buckets(lesserOf({ ...policy, ...own }, account), account);
     }
     return own === undefined
-      ? [
-          { name, group, policy },
-          { name: group, group, policy: usualAccountPolicy },
-        ]
-      : [
-          { name, group, policy: { ...policy, ...own } },
-          { name: group, group, policy: accountPolicy(own) },
-        ];
+      ? buckets(policy, usualAccountPolicy)
+      : buckets({ ...policy, ...own }, accountPolicy(own));
   }
 
   async function takeToken(

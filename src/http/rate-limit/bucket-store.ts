@@ -61,8 +61,6 @@ export function describe(allowed: boolean, first: Level, second: Level = first):
 export interface Bucket {
   readonly name: string;
   readonly policy: BucketPolicy;
-  /** Tokens are taken from the buckets of a group together, so a Redis cluster must store them on one server. */
-  readonly group?: string;
 }
 
 export interface BucketStore {

@@ -39,8 +39,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     for (const outcome of ['allowed', 'rejected']) checks.add(bucket, outcome, 0);
 
   const failuresOf = (kind: string): FailureCounter => {
-    const group = `failure:${kind}`;
-    const bucketOf = (name: string): Bucket => ({ name: `${group}:${name}`, policy: failures, group });
+    const bucketOf = (name: string): Bucket => ({ name: `failure:${kind}:${name}`, policy: failures });
     const bucketsOf = ([name, other]: FailureNames) =>
       [bucketOf(name), other === undefined ? undefined : bucketOf(other)] as const;
     return {
