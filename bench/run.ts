@@ -42,7 +42,10 @@ const COMMANDS: Readonly<Record<string, Benchmark>> = {
     about: 'what traces cost: one in a hundred, all, and all with a collector that is down',
     options: '[W0 … W9] [--quick]',
   },
-  profile: { about: 'where the time goes under one workload', options: '[W0 … W9] [--quick]' },
+  profile: {
+    about: 'where the time goes under one workload, as tables and as a flame graph',
+    options: '[W0 … W9] [--browser] [--svg FILE] [--quick]',
+  },
 };
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
