@@ -1,4 +1,4 @@
-import type { Client, QueryResultRow } from 'pg';
+import type { Client, QueryResult, QueryResultRow } from 'pg';
 import { withTimeout } from '../platform/deadline.ts';
 import type { Logger } from '../platform/log/log.ts';
 import { createOutageReporter } from '../platform/log/log-limits.ts';
@@ -79,7 +79,16 @@ export function createListener(options: ListenerOptions): Listener {
   let pauseMs = FIRST_PAUSE_MS;
   let probing = false;
   let missed = 0;
+  /** Settles after all queries of the connection. */
+  let sent: Promise<unknown> = Promise.resolve();
   const outage = createOutageReporter(log, 'listener.disconnected', 'listener.reconnected');
+
+  /** Sends one query at a time, because pg deprecates a query on a connection that waits for another. */
+  function send<Row extends QueryResultRow>(on: Client, sql: string): Promise<QueryResult<Row>> {
+    const result = sent.then(() => on.query<Row>(sql));
+    sent = Promise.allSettled([result]);
+    return result;
+  }
 
   async function end(which: Client): Promise<void> {
     const ended = which.end().catch((error: unknown) => log.emit('database.close_failed', { err: error }));
@@ -101,6 +110,7 @@ export function createListener(options: ListenerOptions): Listener {
       for (const channel of channels) await mine.query(`LISTEN ${channel}`);
       if (closed) return await end(mine);
       client = mine;
+      sent = Promise.resolve();
       missed = 0;
       pauseMs = FIRST_PAUSE_MS;
       outage.over();
@@ -149,7 +159,7 @@ export function createListener(options: ListenerOptions): Listener {
     if (probed === undefined || probing) return;
     probing = true;
     try {
-      await probed.query('SELECT');
+      await send(probed, 'SELECT');
       if (probed === client) missed = 0;
     } catch (error) {
       log.emit('listener.probe_failed', { err: error });
@@ -161,8 +171,9 @@ export function createListener(options: ListenerOptions): Listener {
   const probes = setInterval(probe, PROBE_INTERVAL_MS).unref();
   start();
   return {
-    notify: (channel) => client?.query(`NOTIFY ${channel}`),
-    ask: <Row extends QueryResultRow>(sql: string) => client?.query<Row>(sql).then(({ rows }) => rows),
+    notify: (channel) => client && send(client, `NOTIFY ${channel}`),
+    ask: <Row extends QueryResultRow>(sql: string) =>
+      client && send<Row>(client, sql).then(({ rows }) => rows),
     get connected() {
       return client !== undefined;
     },
