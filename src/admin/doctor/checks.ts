@@ -223,7 +223,10 @@ export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): 
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return [
-      describe(`does not respond: ${messageOf(cause)}`, 'check the proxy, its certificate and the host name'),
+      describe(
+        `does not respond: ${messageOf(cause)}`,
+        'check the proxy, the host name and the certificate (NODE_EXTRA_CA_CERTS=FILE trusts a private one)',
+      ),
     ];
   }
 }

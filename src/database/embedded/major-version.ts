@@ -65,6 +65,6 @@ export function requireDatabase(dataDir: string): void {
   requireFinished(dataDir);
   if (!existsSync(dataIn(dataDir)))
     throw new OperatorError(
-      `There is no embedded database in "${dataDir}". Nothing was changed. Set DATA_DIR to the data directory of the service.`,
+      `There is no embedded database in "${dataDir}". Nothing was changed. Set DATA_DIR to the data directory of the service, or DATABASE_URL to its PostgreSQL.`,
     );
 }
