@@ -87,15 +87,19 @@ describe('docs/get-started/tutorial-web-page.md', () => {
     server.kill('SIGKILL');
     await server.exited;
     for (const page of [first, second]) await expect.poll(() => state(page)).toBe('Ada: reconnecting');
+    await second.getByLabel('Title').fill('Written meanwhile');
+    await second.getByLabel('Text').fill('Sent once.');
+    await publish(second);
+    await expect.poll(() => problem(second)).toContain('The connection to the service failed.');
     const again = await startServer(dataDir, settings);
     await createPosts(again, await demoKey(dataDir), ['Missed', 'Missed too']);
     // Ends the pause before the next attempt, which grows to half a minute.
     for (const page of [first, second]) await page.evaluate(() => dispatchEvent(new Event('online')));
     for (const page of [first, second]) {
       await expect
-        .poll(async () => (await posts(page)).slice(0, 3))
-        .toEqual([shown('Missed too'), shown('Missed'), shown('Written once')]);
-      expect(await problem(page)).toBe('');
+        .poll(async () => (await posts(page)).slice(0, 4).toSorted())
+        .toEqual(['Missed', 'Missed too', 'Written meanwhile', 'Written once'].map((title) => shown(title)));
+      await expect.poll(() => problem(page)).toBe('');
     }
   });
 

@@ -12,21 +12,16 @@ const WHOLE_SUITE = 'it takes minutes, and .ci/run does the same';
 const LIBRARIES = 'npm run test:clients installs the same libraries; another test compares the names';
 
 const INSTALLING = [
-  'docs/clients/README.md',
-  ...[
-    'apollo',
-    'codegen',
-    'event-source',
-    'gql-tada',
-    'graphql-sse',
-    'react',
-    'react-native',
-    'relay',
-    'svelte',
-    'urql',
-    'vue',
-  ].map((name) => `docs/clients/${name}.md`),
-];
+  'apollo',
+  'codegen',
+  'gql-tada',
+  'graphql-sse',
+  'react',
+  'relay',
+  'svelte',
+  'urql',
+  'vue',
+].map((name) => `docs/clients/${name}.md`);
 
 export const LEFT_OUT: readonly LeftOut[] = [
   {
@@ -52,6 +47,11 @@ export const LEFT_OUT: readonly LeftOut[] = [
     page: 'docs/reference/compatibility.md',
     begins: 'npm run test:compatibility',
     reason: 'the full run has the suite, and it needs DATABASE_URL',
+  },
+  {
+    page: 'docs/clients/README.md',
+    begins: 'npm pack ',
+    reason: 'the test of the tutorial runs the same line',
   },
   {
     page: 'docs/clients/README.md',
