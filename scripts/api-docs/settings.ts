@@ -41,6 +41,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<SettingName, Effect>>>> = {
     JWT_ISSUER: NO_SIZE,
     JWT_AUDIENCE: NO_SIZE,
     JWT_DEFAULT_SCOPES: NO_SIZE,
+    JWT_ACCOUNTS: NO_SIZE,
     CREDENTIAL_RECHECK_MS: [
       'time until a stream closes if a notification is lost',
       'statements for open streams',

@@ -185,6 +185,7 @@ export function createApp({
     jwt: config.jwt,
     strategies: features.flatMap(({ authStrategies }) => authStrategies),
     logins: rateLimiter.logins,
+    signUps: rateLimiter.signUps,
   });
   const slowOperations = createSlowOperations(config.slowOperationMs, log);
   const origins = createOrigins(config);

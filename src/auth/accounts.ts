@@ -50,6 +50,12 @@ const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= mi
 /** PostgreSQL cannot store such a string, so no account has it. */
 export const hasInvalidUnicode = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
 
+const MAX_IDENTIFIER_LENGTH = 255;
+
+/** True for a claim that can be stored and looked up. OpenID Connect Core §2 limits `sub` to this length. */
+export const isIdentifier = (text: string): boolean =>
+  text.length > 0 && text.length <= MAX_IDENTIFIER_LENGTH && !hasInvalidUnicode(text);
+
 export const COMMON_PASSWORD = 'a commonly used password. Choose another one.';
 
 /**
@@ -85,7 +91,7 @@ const INSERT = statement<{ id: string }>(
 
 const isTaken = (email: string) => new AccountError(`An account with the e-mail "${email}" already exists.`);
 
-interface ReadyAccount extends Omit<NewAccount, 'password'> {
+export interface ReadyAccount extends Omit<NewAccount, 'password'> {
   readonly passwordHash: string | null;
 }
 

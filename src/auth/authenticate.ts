@@ -158,6 +158,8 @@ export type Resolution = { readonly outcome: 'not-mine' } | Authenticated | Inva
 
 export interface ResolveOptions {
   readonly allowUnverified: boolean;
+  readonly requestId: string;
+  readonly clientAddress: string;
 }
 
 export interface AuthStrategy {
@@ -167,6 +169,7 @@ export interface AuthStrategy {
    * With `allowUnverified`, the caller has to verify an unverified session in the result.
    * @throws {DatabaseError}
    * @throws {KeysUnavailableError}
+   * @throws RATE_LIMITED if the credential would create one of too many accounts
    */
   resolve(extracted: ExtractedCredential, options?: ResolveOptions): Promise<Resolution>;
   /**

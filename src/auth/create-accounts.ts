@@ -27,15 +27,17 @@ export interface AccountsOptions extends SecretServices, Pick<Config, 'jwt'> {
   readonly strategies: readonly AuthStrategy[];
   /** Counts failed logins. */
   readonly logins: FailureCounter;
+  /** Counts the accounts that JWTs create. */
+  readonly signUps: FailureCounter;
 }
 
-export function createAccounts({ strategies, logins, jwt, ...services }: AccountsOptions) {
+export function createAccounts({ strategies, logins, signUps, jwt, ...services }: AccountsOptions) {
   const { database, log } = services;
   const passwords = createPasswords(new FairQueue(PASSWORD_HASHES), logins);
   const securityLog = createSecurityLog(log);
   const accountWriteQueue = createAccountWriteQueue(database, new FairQueue(ACCOUNT_WRITES));
   return {
-    credentials: createCredentials(services, jwt, strategies),
+    credentials: createCredentials({ ...services, accountWriteQueue, signUps }, jwt, strategies),
     login: createLogin({ database, accountWriteQueue, passwords, securityLog }),
     endSession: sessionEnder(accountWriteQueue),
     passwords,

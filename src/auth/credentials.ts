@@ -2,10 +2,10 @@ import { deletion } from '../database/jobs.ts';
 import type { Config } from '../platform/config/config.ts';
 import { createApiKeyStrategy } from './api-keys.ts';
 import type { AuthStrategy, Resolver } from './authenticate.ts';
+import type { IdentityServices } from './external-identities.ts';
 import { createJwtStrategies } from './jwt.ts';
 import { KeysUnavailableError } from './jwt-keys.ts';
 import type { Principal } from './principal.ts';
-import type { SecretServices } from './secrets.ts';
 import { createSessionStrategy } from './sessions.ts';
 import { createStreamTokens } from './stream-tokens.ts';
 
@@ -15,7 +15,7 @@ import { createStreamTokens } from './stream-tokens.ts';
  * can claim their credentials
  */
 export function createCredentials(
-  services: SecretServices,
+  services: IdentityServices,
   jwt: Config['jwt'],
   others: readonly AuthStrategy[],
 ) {

@@ -100,6 +100,12 @@ export const CORE_EXPORT_SECTIONS: readonly ExportSection[] = [
        s.expires_at AS "expiresAt", s.absolute_expires_at AS "absoluteExpiresAt"`,
   }),
   defineExportSection({
+    name: 'externalIdentities',
+    tables: ['external_identities'],
+    alias: 'e',
+    columns: `e.id, e.issuer, e.subject, e.created_at AS "createdAt", e.last_used_at AS "lastUsedAt"`,
+  }),
+  defineExportSection({
     name: 'streamTokens',
     tables: ['stream_tokens'],
     alias: 't',

@@ -4,19 +4,18 @@ import { batchReads } from '../platform/async.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { isUuid } from '../platform/ids.ts';
-import { hasInvalidUnicode } from './accounts.ts';
-import type { AuthStrategy, Invalid } from './authenticate.ts';
+import { isIdentifier } from './accounts.ts';
+import type { AuthStrategy, Invalid, ResolveOptions } from './authenticate.ts';
+import {
+  createIdentities,
+  type Identities,
+  type IdentityServices,
+  parseIdentity,
+} from './external-identities.ts';
 import { type Algorithm, type KeySource, keySources, type StandingKeys } from './jwt-keys.ts';
 import { hasExpired, userClientId } from './principal.ts';
 import { effectiveScopes, isScope, type Role, type Scope, scopesOfRole } from './scopes.ts';
-import { createCredentialCache, type SecretServices } from './secrets.ts';
-
-/** Longest `jti` on the blocklist. A token whose `jti` cannot be looked up is rejected. */
-const MAX_LENGTH = 255;
-
-export function isRevocable(jti: string): boolean {
-  return jti.length > 0 && jti.length <= MAX_LENGTH && !hasInvalidUnicode(jti);
-}
+import { createCredentialCache, FRESH } from './secrets.ts';
 
 export interface RevokedToken {
   readonly jti: string;
@@ -123,23 +122,37 @@ export async function verifyJwt<Source extends KeySource>(
 
 const KIND = 'jwt';
 
-interface SubjectRow {
-  /** Null if the account does not exist. */
-  readonly role: Role | null;
+interface Subject {
+  readonly userId: string;
+  readonly role: Role;
   readonly invalid: boolean;
   /** Tokens issued before this Unix time in milliseconds are revoked. */
   readonly validFromMs: number | null;
+  /** Null if the subject is the id of the account. */
+  readonly identityId: string | null;
+  /** True if the last use of the identity was stored recently. */
+  readonly fresh: boolean;
 }
 
-type Subject = SubjectRow & { readonly role: Role };
+/** The columns for `unnest` in the statement. */
+interface SubjectKey {
+  /** Null if the subject is no account id. */
+  readonly userId: string | null;
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  readonly jti: string | null;
+}
 
-/** Returns one row for each pair of an account and a token, in the given order. */
-const FIND_SUBJECTS = statement<SubjectRow>(
+/** Returns one row for each key, in the given order. */
+const FIND_SUBJECTS = statement<Subject | { readonly userId: null }>(
   'jwt_subjects',
-  `SELECT u.role, (u.disabled_at IS NOT NULL OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "invalid",
-     (extract(epoch FROM u.tokens_valid_from) * 1000)::float8 AS "validFromMs"
-   FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS a (user_id, jti, place) LEFT JOIN users u ON u.id = a.user_id
-   ORDER BY a.place`,
+  `SELECT u.id AS "userId", u.role,
+     (u.disabled_at IS NOT NULL OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "invalid",
+     (extract(epoch FROM u.tokens_valid_from) * 1000)::float8 AS "validFromMs",
+     e.id AS "identityId", coalesce(e.last_used_at > now() - ${FRESH}, false) AS "fresh"
+   FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS a (user_id, issuer, subject, jti, place)
+   LEFT JOIN external_identities e ON e.issuer = a.issuer AND e.subject = a.subject
+   LEFT JOIN users u ON u.id = coalesce(e.user_id, a.user_id) ORDER BY a.place`,
 );
 
 const invalid = (reason: string, accountId?: string): Invalid => ({
@@ -186,10 +199,7 @@ function grantedScopes(
 }
 
 /** `iat` has whole seconds, so tokens issued in the first second are rejected. */
-function isAccepted(
-  { invalid: isInvalid, validFromMs }: SubjectRow,
-  issuedAtMs: number | undefined,
-): boolean {
+function isAccepted({ invalid: isInvalid, validFromMs }: Subject, issuedAtMs: number | undefined): boolean {
   if (isInvalid) return false;
   return validFromMs === null || (issuedAtMs !== undefined && issuedAtMs >= validFromMs);
 }
@@ -200,23 +210,47 @@ const isOptionalText = (claim: unknown): claim is string | undefined =>
 export interface JwtStrategyOptions extends VerifyOptions<StandingKeys> {
   readonly database: Queryable;
   readonly clock: Clock;
+  readonly identities: Identities;
 }
 
 /**
  * Resolves JWTs that external issuers sign for accounts of this service. The signature is checked before any
  * query.
  */
-export function createJwtStrategy({ database, clock, ...verification }: JwtStrategyOptions): AuthStrategy {
+export function createJwtStrategy(options: JwtStrategyOptions): AuthStrategy {
+  const { database, clock, identities, ...verification } = options;
   const { keys } = verification;
   const known = createCredentialCache<Subject | undefined>(clock);
 
-  const find = batchReads((requested: readonly { readonly userId: string; readonly jti: string | null }[]) =>
-    database.query(FIND_SUBJECTS, [requested.map(({ userId }) => userId), requested.map(({ jti }) => jti)]),
+  const find = batchReads((requested: readonly SubjectKey[]) =>
+    database.query(
+      FIND_SUBJECTS,
+      (['userId', 'issuer', 'subject', 'jti'] as const).map((name) => requested.map((key) => key[name])),
+    ),
   );
 
-  async function ask(userId: string, jti: string | undefined): Promise<Subject | undefined> {
-    const { role, ...row } = await find({ userId, jti: jti ?? null });
-    return role === null ? undefined : { role, ...row };
+  async function ask(key: SubjectKey): Promise<Subject | undefined> {
+    const row = await find(key);
+    return row.userId === null ? undefined : row;
+  }
+
+  async function findSubject(
+    claims: JWTPayload & { readonly sub: string },
+    request: ResolveOptions | undefined,
+  ): Promise<Subject | undefined> {
+    const { iss, sub, jti = null } = claims;
+    const identity = parseIdentity(iss, sub);
+    const accountId = sub.toLowerCase();
+    const userId = isUuid(accountId) ? accountId : null;
+    if (identity === undefined && userId === null) return undefined;
+    const key = { userId, issuer: identity?.issuer ?? null, subject: identity?.subject ?? null, jti };
+    return known(Object.values(key).join('\0'), async () => {
+      const found = await ask(key);
+      if (found !== undefined || identity === undefined || request === undefined) return found;
+      if (identities.admit === undefined) return undefined;
+      await identities.admit(identity, claims, request);
+      return ask(key);
+    });
   }
 
   /** Stream tokens of earlier releases do not name a key. */
@@ -228,23 +262,21 @@ export function createJwtStrategy({ database, clock, ...verification }: JwtStrat
 
   return {
     kind: KIND,
-    async resolve({ place, value }) {
+    async resolve({ place, value }, request) {
       if (place !== 'authorization' || !looksLikeJwt(value)) return { outcome: 'not-mine' };
       const verified = await verifyJwt(value, verification, clock.now());
       if (!verified.valid) return invalid(verified.reason);
-      const { sub, exp, iat, jti, role } = verified.payload;
+      const { exp, iat, jti, role } = verified.payload;
       const issuedAtMs = iat === undefined ? undefined : iat * 1000;
-      if (!isOptionalText(jti) || (jti !== undefined && !isRevocable(jti)))
+      if (!isOptionalText(jti) || (jti !== undefined && !isIdentifier(jti)))
         return invalid('The token has no valid jti claim.');
-      const userId = sub.toLowerCase();
-      const subject = isUuid(userId)
-        ? await known(`${userId} ${jti ?? ''}`, () => ask(userId, jti))
-        : undefined;
+      const subject = await findSubject(verified.payload, request);
       if (subject === undefined || !isAccepted(subject, issuedAtMs))
         return invalid(
           'The token has been revoked, or its subject is not an account of this service.',
-          subject && userId,
+          subject?.userId,
         );
+      const { userId, identityId, fresh } = subject;
       const effective = effectiveRole(role, subject.role);
       const scopes = grantedScopes(verified.payload, effective, verified.source.defaultScopes);
       if (scopes === undefined) return invalid('The token has no valid scope claim.', userId);
@@ -262,12 +294,14 @@ export function createJwtStrategy({ database, clock, ...verification }: JwtStrat
           expiresAtMs: exp * 1000,
           ...(issuedAtMs === undefined ? {} : { issuedAtMs }),
         },
+        ...(identityId === null ? {} : { used: () => identities.recordUse(identityId, fresh) }),
       };
     },
     invalidCredentialSql: 'EXISTS (SELECT FROM revoked_tokens r WHERE r.jti = t.credential_id)',
     async renew(principal) {
       if (hasExpired(principal, clock.now()) || !(await isKeyValid(principal.keyId))) return undefined;
-      const subject = await ask(principal.userId, principal.credentialId);
+      const { userId, credentialId: jti = null } = principal;
+      const subject = await ask({ userId, issuer: null, subject: null, jti });
       if (subject === undefined || !isAccepted(subject, principal.issuedAtMs)) return undefined;
       const role = effectiveRole(principal.role, subject.role);
       return { ...principal, role, scopes: effectiveScopes([...principal.scopes], role) };
@@ -275,11 +309,10 @@ export function createJwtStrategy({ database, clock, ...verification }: JwtStrat
   };
 }
 
-export function createJwtStrategies(
-  { database, clock, log }: SecretServices,
-  settings: Config['jwt'],
-): AuthStrategy[] {
-  const { issuer, audience } = settings;
-  const keys = keySources(settings, { clock, log });
-  return keys.length === 0 ? [] : [createJwtStrategy({ database, clock, keys, issuer, audience })];
+export function createJwtStrategies(services: IdentityServices, settings: Config['jwt']): AuthStrategy[] {
+  const { issuer, audience, accounts } = settings;
+  const keys = keySources(settings, services);
+  if (keys.length === 0) return [];
+  const identities = createIdentities(services, accounts);
+  return [createJwtStrategy({ ...services, identities, keys, issuer, audience })];
 }

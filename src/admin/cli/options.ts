@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
-import { checkPassword, hasInvalidUnicode } from '../../auth/accounts.ts';
+import { checkPassword, hasInvalidUnicode, isIdentifier } from '../../auth/accounts.ts';
 import { STRICTER_DOCUMENTS } from '../../auth/principal.ts';
 import { type Role, SCOPES, type Scope } from '../../auth/scopes.ts';
 import { decodeText, NotTextError } from '../../platform/config/setting-files.ts';
@@ -65,6 +65,11 @@ export function parseExpiry(text: string): Date {
 export function parseCredentialName(text: string): string {
   if (text.trim() === '' || [...text].length > MAX_NAME_LENGTH)
     throw new InvalidArgumentError(`It must be 1 to ${MAX_NAME_LENGTH} characters long.`);
+  return text;
+}
+
+export function parseIdentifier(text: string): string {
+  if (!isIdentifier(text)) throw new InvalidArgumentError('It must be 1 to 255 characters long.');
   return text;
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { audit, OPERATOR } from '../../auth/audit.ts';
+import { removeIdentities } from '../../auth/external-identities.ts';
 import { accountToDelete, revokeAllCredentials, revokeInBatches, sumOf } from '../../auth/revocation.ts';
 import type { Database } from '../../database/database.ts';
 import { violatedForeignKey } from '../../database/errors.ts';
@@ -39,6 +40,7 @@ async function begin(database: Database, email: string, contentPolicy: ContentPo
   const id = await database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     const found = await accountToDelete(work, email);
     await work.query(BEGIN, [found.id]);
+    await removeIdentities(work, found.id);
     await audit(work, 'user.delete', found.id, { account: found.id, content: contentPolicy });
     return found.id;
   });

@@ -1,7 +1,7 @@
-import { findAccount } from '../../auth/accounts.ts';
+import { findAccount, isIdentifier } from '../../auth/accounts.ts';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import type { FixedOperation } from '../../auth/authenticate.ts';
-import { isRevocable, revokeToken } from '../../auth/jwt.ts';
+import { revokeToken } from '../../auth/jwt.ts';
 import { sessionRevocation } from '../../auth/sessions.ts';
 import { revokeStreamToken } from '../../auth/stream-tokens.ts';
 import { runInPrisma } from '../../database/unit-of-work.ts';
@@ -22,7 +22,7 @@ function endSessions({ database }: Opened, { user }: { readonly user: string }) 
 
 /** Revoking a token again succeeds. */
 async function endToken({ database }: Opened, jti: string) {
-  if (!isRevocable(jti))
+  if (!isIdentifier(jti))
     throw new AdminError(`A jti must have 1 to 255 characters, but has ${jti.length}. Nothing was changed.`);
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
     await revokeToken(work, { jti });

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { findAccount, insertAccount, type NewAccount, readyAccount } from '../../auth/accounts.ts';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import { accountToExport, exportAccount } from '../../auth/data-export.ts';
+import { type ExternalIdentity, linkIdentity, unlinkIdentity } from '../../auth/external-identities.ts';
 import { hashPassword } from '../../auth/passwords.ts';
 import { resetAccountLimits, setAccountLimits } from '../../auth/restriction-store.ts';
 import {
@@ -26,11 +27,12 @@ import {
   limitsOf,
   OLDEST_FIRST,
   type PasswordOptions,
+  parseIdentifier,
   parseRole,
   passwordStdinOption,
   readPassword,
 } from '../cli/options.ts';
-import { inWords, StreamedText } from '../cli/output.ts';
+import { AdminError, inWords, StreamedText } from '../cli/output.ts';
 import { type ContentPolicy, deleteAccount } from './account-deletion.ts';
 
 interface CreateOptions extends PasswordOptions {
@@ -126,6 +128,22 @@ function setLimits(opened: Opened, email: string, options: LimitOptions) {
   );
 }
 
+const link = (opened: Opened, email: string, identity: ExternalIdentity) =>
+  changeAccount(opened, 'user.link', email, async (work, id) => ({
+    identity: await linkIdentity(work, id, identity),
+    issuer: identity.issuer,
+  }));
+
+const unlink = (opened: Opened, email: string, identity: ExternalIdentity) =>
+  changeAccount(opened, 'user.unlink', email, async (work, id) => {
+    const removed = await unlinkIdentity(work, id, identity);
+    if (removed === undefined)
+      throw new AdminError(
+        `Subject "${identity.subject}" of issuer "${identity.issuer}" is not linked to account "${email}". Nothing was changed. Run "user export ${email}" to see the linked identities.`,
+      );
+    return { identity: removed.id, issuer: removed.issuer };
+  });
+
 /** Hashing takes long, and a transaction occupies a connection. */
 async function create({ database }: Opened, account: NewAccount) {
   const ready = await readyAccount(database, account);
@@ -188,6 +206,18 @@ export const defineUserCommands: DefineCommands = ({ add, command, run, io }) =>
       setLimits,
     ),
   );
+
+  for (const [usage, about, change] of [
+    ['user link <email>', 'Let the JWTs of a subject at an external issuer act for an account', link],
+    [
+      'user unlink <email>',
+      'Unlink a subject and revoke the JWTs that the account has used until now',
+      unlink,
+    ],
+  ] as const)
+    command(usage, about, change)
+      .requiredOption('--issuer <url>', 'the claim iss of the JWTs, to the last character', parseIdentifier)
+      .requiredOption('--subject <subject>', 'the claim sub of the JWTs', parseIdentifier);
 
   const { name: option, description } = ACCOUNT_CONTENT.option;
   command(

@@ -27,7 +27,7 @@ interface RateLimiterOptions {
 export function createRateLimiter({ store, clock, failures, metrics }: RateLimiterOptions) {
   const checks = metrics.fastCounter(
     'content_graph_rate_limit_checks_total',
-    'Tokens requested from rate limit buckets, by bucket (client, account, login, credential, metrics-token) and outcome (allowed, rejected).',
+    'Tokens requested from rate limit buckets, by bucket (client, account, login, credential, metrics-token, sign-up) and outcome (allowed, rejected).',
     ['bucket', 'outcome'],
   );
   const rejections = metrics.counter(
@@ -35,10 +35,10 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     'Requests rejected with 429, by reason.',
     ['reason'],
   );
-  for (const bucket of ['client', 'account', 'login', 'credential', 'metrics-token'])
+  for (const bucket of ['client', 'account', 'login', 'credential', 'metrics-token', 'sign-up'])
     for (const outcome of ['allowed', 'rejected']) checks.add(bucket, outcome, 0);
 
-  const failuresOf = (kind: string): FailureCounter => {
+  const failuresOf = (kind: string, sentence = 'Too many failed attempts.'): FailureCounter => {
     const bucketOf = (name: string): Bucket => ({ name: `failure:${kind}:${name}`, policy: failures });
     const bucketsOf = ([name, other]: FailureNames) =>
       [bucketOf(name), other === undefined ? undefined : bucketOf(other)] as const;
@@ -48,7 +48,7 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
         checks.add(kind, allowed ? 'allowed' : 'rejected', allowed ? names.length : 1);
         if (allowed) return;
         rejections.inc({ reason: 'failures' });
-        throw rateLimited('Too many failed attempts.', retryAfterMs);
+        throw rateLimited(sentence, retryAfterMs);
       },
       forgive: (...names) => store.giveBack(...bucketsOf(names)),
     };
@@ -82,6 +82,8 @@ export function createRateLimiter({ store, clock, failures, metrics }: RateLimit
     credentials: failuresOf('credential'),
     /** The right metrics token is not limited. */
     metricsTokens: failuresOf('metrics-token'),
+    /** An issuer may sign tokens for any number of new subjects. */
+    signUps: failuresOf('sign-up', 'Too many new accounts from this IP address.'),
   };
 }
 

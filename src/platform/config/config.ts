@@ -138,6 +138,7 @@ function toConfig(v: SettingValues) {
       audience: v.JWT_AUDIENCE,
       /** If undefined, the scopes depend on the kind of the key. */
       defaultScopes: v.JWT_DEFAULT_SCOPES,
+      accounts: v.JWT_ACCOUNTS,
     },
     credentialRecheckMs: v.CREDENTIAL_RECHECK_MS,
     anonymousRead: v.ANONYMOUS_READ,
@@ -204,6 +205,17 @@ function databaseProblems({ DATABASE_URL: url, DIRECT_DATABASE_URL: direct }: Se
     : [`DIRECT_DATABASE_URL must name the same schema as DATABASE_URL, but names "${named}".`];
 }
 
+/** A token that chooses its account by email must come from one issuer, and must be meant for this service. */
+function accountProblems({
+  JWT_ACCOUNTS: accounts,
+  JWT_ISSUER: issuer,
+  JWT_AUDIENCE: audience,
+}: SettingValues) {
+  return accounts === 'existing' || (issuer !== undefined && audience !== undefined)
+    ? []
+    : [`JWT_ACCOUNTS=${accounts} requires JWT_ISSUER and JWT_AUDIENCE, but not both are set.`];
+}
+
 const MAX_SHOWN_LENGTH = 100;
 
 /** The result is empty if the value is secret or may contain a password. */
@@ -232,6 +244,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const together = [
     ...(v.NODE_ENV === 'production' ? productionProblems(v) : []),
     ...databaseProblems(v),
+    ...accountProblems(v),
     ...(v.MAX_BUFFERED_BODY_BYTES < v.MAX_BODY_BYTES
       ? [
           `MAX_BUFFERED_BODY_BYTES must be at least MAX_BODY_BYTES (${v.MAX_BODY_BYTES}), so that one body fits, but is "${v.MAX_BUFFERED_BODY_BYTES}".`,

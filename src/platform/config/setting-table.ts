@@ -53,6 +53,9 @@ export const variables = z.object({
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
   JWT_DEFAULT_SCOPES: scopes.optional(),
+  JWT_ACCOUNTS: z
+    .enum(['existing', 'link', 'create'], { error: 'must be existing, link or create' })
+    .default('existing'),
   SECURITY_CONTACT: contacts.default([]),
   CREDENTIAL_RECHECK_MS: integer(10, 30_000).default(15_000),
   ANONYMOUS_READ: flag.default(false),

@@ -34,6 +34,7 @@ it('JWTs are looked at together when all are looked at again', async () => {
   const { renew } = createJwtStrategy({
     database,
     clock: systemClock,
+    identities: { admit: undefined, recordUse: () => undefined },
     keys: [],
     issuer: undefined,
     audience: undefined,
