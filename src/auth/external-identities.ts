@@ -19,13 +19,13 @@ import { revokeAllCredentials } from './revocation.ts';
 import { createUseRecorder, readConnectionFor, type SecretServices } from './secrets.ts';
 
 /** The claims `iss` and `sub` of a JWT. */
-export interface ExternalIdentity {
+export interface IdentityClaims {
   readonly issuer: string;
   readonly subject: string;
 }
 
 /** @returns undefined if no account can be linked to the subject */
-export function parseIdentity(issuer: unknown, subject: string): ExternalIdentity | undefined {
+export function parseIdentity(issuer: unknown, subject: string): IdentityClaims | undefined {
   const isLinkable = typeof issuer === 'string' && isIdentifier(issuer) && isIdentifier(subject);
   return isLinkable ? { issuer, subject } : undefined;
 }
@@ -78,7 +78,7 @@ const FIND_ACCOUNT = statement<{ id: string }>(
 export async function linkIdentity(
   work: Queryable,
   account: string,
-  { issuer, subject }: ExternalIdentity,
+  { issuer, subject }: IdentityClaims,
 ): Promise<string> {
   await work.query(FORGET_REMOVED, [issuer, subject]);
   const [linked] = await work.query(INSERT, [newId(), account, issuer, subject]);
@@ -121,7 +121,7 @@ const REMOVE_ALL = statement<never>(
 export async function unlinkIdentity(
   work: UnitOfWork,
   account: string,
-  identity: ExternalIdentity | string,
+  identity: IdentityClaims | string,
 ): Promise<RemovedIdentity | undefined> {
   const [removed] =
     typeof identity === 'string'
@@ -166,7 +166,7 @@ const KIND = 'jwt';
 export function createIdentities(services: IdentityServices, accounts: Config['jwt']['accounts']) {
   const { database, accountWriteQueue, signUps } = services;
 
-  async function insert(work: UnitOfWork, sql: typeof INSERT, account: string, identity: ExternalIdentity) {
+  async function insert(work: UnitOfWork, sql: typeof INSERT, account: string, identity: IdentityClaims) {
     const { issuer, subject } = identity;
     const [linked] = await work.query(sql, [newId(), account, issuer, subject]);
     if (linked !== undefined)
@@ -174,7 +174,7 @@ export function createIdentities(services: IdentityServices, accounts: Config['j
     return linked !== undefined;
   }
 
-  async function create(work: UnitOfWork, ready: ReadyAccount, identity: ExternalIdentity) {
+  async function create(work: UnitOfWork, ready: ReadyAccount, identity: IdentityClaims) {
     const { id } = await insertAccount(work, ready);
     await audit(work, 'user.create', id, { account: id, role: 'member' });
     // A concurrent token has another email address, and its account remains.
@@ -188,7 +188,7 @@ export function createIdentities(services: IdentityServices, accounts: Config['j
    * @throws RATE_LIMITED if too many accounts were created from the IP address
    */
   async function admit(
-    identity: ExternalIdentity,
+    identity: IdentityClaims,
     claims: Claims,
     { clientAddress, requestId }: ResolveOptions,
   ): Promise<void> {

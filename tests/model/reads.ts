@@ -262,6 +262,10 @@ const User = {
     needSelf(context, user.id);
     return [];
   },
+  externalIdentities(user: UserRow, _: unknown, context: Context) {
+    needSelf(context, user.id);
+    return [];
+  },
 };
 
 /** What becomes a space in an excerpt. */

@@ -343,5 +343,6 @@ export const WRITES: Resolvers = {
   'Mutation.revokeApiKey': (_, args, context) => revoke('keys', args, context),
   'Mutation.revokeSession': (_, args, context) => revoke('sessions', args, context),
   'Mutation.revokeGrant': () => false,
+  'Mutation.unlinkIdentity': () => false,
   'Mutation.changePassword': changePassword,
 };

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { findAccount, insertAccount, type NewAccount, readyAccount } from '../../auth/accounts.ts';
 import { audit, OPERATOR } from '../../auth/audit.ts';
 import { accountToExport, exportAccount } from '../../auth/data-export.ts';
-import { type ExternalIdentity, linkIdentity, unlinkIdentity } from '../../auth/external-identities.ts';
+import { type IdentityClaims, linkIdentity, unlinkIdentity } from '../../auth/external-identities.ts';
 import { hashPassword } from '../../auth/passwords.ts';
 import { resetAccountLimits, setAccountLimits } from '../../auth/restriction-store.ts';
 import {
@@ -128,13 +128,13 @@ function setLimits(opened: Opened, email: string, options: LimitOptions) {
   );
 }
 
-const link = (opened: Opened, email: string, identity: ExternalIdentity) =>
+const link = (opened: Opened, email: string, identity: IdentityClaims) =>
   changeAccount(opened, 'user.link', email, async (work, id) => ({
     identity: await linkIdentity(work, id, identity),
     issuer: identity.issuer,
   }));
 
-const unlink = (opened: Opened, email: string, identity: ExternalIdentity) =>
+const unlink = (opened: Opened, email: string, identity: IdentityClaims) =>
   changeAccount(opened, 'user.unlink', email, async (work, id) => {
     const removed = await unlinkIdentity(work, id, identity);
     if (removed === undefined)

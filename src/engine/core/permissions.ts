@@ -101,7 +101,8 @@ export function requirePermissions(caller: Caller, permissions: Permissions, sub
   for (const scope of toList(permissions)) requireScope(caller, scope, subject);
   if (permissions.session !== true || isSession(caller)) return;
   requireCredentials(caller, subject);
-  throw new ApiError('FORBIDDEN', `${subject} requires a session. Log in at /login.`, { retriable: true });
+  const login = 'Log in at /login. An account without a password needs a link to set a password first.';
+  throw new ApiError('FORBIDDEN', `${subject} requires a session. ${login}`, { retriable: true });
 }
 
 export function hasPermissions(caller: Caller, permissions: Permissions): boolean {

@@ -36,6 +36,14 @@ export interface GrantedApplication {
   readonly lastUsedAt: string | null;
 }
 
+export interface LinkedIdentity {
+  readonly id: string;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+}
+
 export interface Account {
   readonly name: string;
   readonly handle: string | null;
@@ -44,6 +52,7 @@ export interface Account {
   readonly email: string;
   readonly sessions: readonly SessionSummary[];
   readonly apiKeys: readonly ApiKey[];
+  readonly externalIdentities: readonly LinkedIdentity[];
   /** Undefined if the service has no OAuth. */
   readonly grants?: readonly GrantedApplication[];
 }
@@ -57,6 +66,7 @@ const documentOf = (hasGrants: boolean) => `query AccountPage {
     email
     sessions { id userAgent createdAt lastSeenAt current }
     apiKeys { id name prefix scopes createdAt lastUsedAt expiresAt }
+    externalIdentities { id issuer subject createdAt lastUsedAt }
     ${hasGrants ? 'grants: oauthGrants { id clientName scopes createdAt lastUsedAt }' : ''}
   }
 }`;
@@ -110,6 +120,7 @@ export const CHANGES: Partial<Record<Action, Change>> = {
   'end-session': ofId('AccountPageEndSession', 'revokeSession'),
   'revoke-key': ofId('AccountPageRevokeKey', 'revokeApiKey'),
   'revoke-grant': ofId('AccountPageRevokeGrant', 'revokeGrant'),
+  'unlink-identity': ofId('AccountPageUnlinkIdentity', 'unlinkIdentity'),
   'revoke-everything': {
     document:
       'mutation AccountPageRevokeEverything($currentPassword: String!) { revokeEverything(currentPassword: $currentPassword) }',

@@ -6,7 +6,7 @@ import { alertOf, SIGN_IN, type SignInForm, signInForm } from '../../http/html/s
 import { ACCOUNT } from '../../http/routes/table.ts';
 import { CONTENT_LIMITS } from '../../schema/content-limits.ts';
 import { describeHandle } from '../../schema/user/profile.ts';
-import type { Account, ApiKey, GrantedApplication, SessionSummary } from './account-data.ts';
+import type { Account, ApiKey, GrantedApplication, LinkedIdentity, SessionSummary } from './account-data.ts';
 import {
   ACTION,
   type Action,
@@ -188,6 +188,21 @@ const grantsSection = (grants: readonly GrantedApplication[], { role }: SectionO
     rows(grants.map(grantRow(role)), 'You have given no application access to your account.'),
   );
 
+const identityRow = ({ id, issuer, subject, createdAt, lastUsedAt }: LinkedIdentity) =>
+  row(
+    html`<strong>${issuer}</strong>
+<p class="soft" id="row-${id}">${subject}, linked ${timeOf(createdAt)}, ${lastUsed(lastUsedAt)}</p>`,
+    rowForm('unlink-identity', id, 'Unlink', `the identity at ${issuer}`),
+  );
+
+const identitiesSection = (identities: readonly LinkedIdentity[]): Html =>
+  section(
+    'identities-heading',
+    'Linked identities',
+    html`<p class="soft">Applications where you sign in with these identities act for your account. Only the operator can link an identity again.</p>
+${rows(identities.map(identityRow), '')}`,
+  );
+
 function dataSection({ email }: Account, { failed }: SectionOptions): Html {
   return section(
     'data-heading',
@@ -225,11 +240,12 @@ const DONE: Partial<Record<Action, string>> = {
   'end-session': 'The session is revoked.',
   'revoke-key': 'The key is revoked.',
   'revoke-grant': 'The access of the application is revoked.',
+  'unlink-identity': 'The identity is unlinked.',
   'revoke-everything': 'Everything is revoked. Sign in and change the password.',
 };
 
 /** These forms have only a button in a row, so no problem can be shown next to them. */
-const ROW_ACTIONS: readonly Action[] = ['end-session', 'revoke-key', 'revoke-grant'];
+const ROW_ACTIONS: readonly Action[] = ['end-session', 'revoke-key', 'revoke-grant', 'unlink-identity'];
 
 const noticeOf = (done: Action | undefined): string | undefined => done && DONE[done];
 
@@ -242,7 +258,7 @@ interface AccountPage extends SectionOptions {
 }
 
 export function accountPage({ account, done, ...options }: AccountPage): string {
-  const { name, email, grants } = account;
+  const { name, email, grants, externalIdentities } = account;
   const { failed } = options;
   const notice = noticeOf(done);
   return layout({
@@ -257,7 +273,7 @@ ${form('sign-out', html`<button class="small second">Sign out</button>`)}
 ${shownNotice(notice)}${failed !== undefined && ROW_ACTIONS.includes(failed.action) ? alertOf(failed.problem) : EMPTY_HTML}
 ${profileSection(account, options)}${passwordSection(account, options)}${sessionsSection(account)}${keysSection(account, options)}${
   grants === undefined ? EMPTY_HTML : grantsSection(grants, options)
-}${dataSection(account, options)}${everythingSection(account, options)}`,
+}${externalIdentities.length === 0 ? EMPTY_HTML : identitiesSection(externalIdentities)}${dataSection(account, options)}${everythingSection(account, options)}`,
   });
 }
 

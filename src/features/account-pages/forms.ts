@@ -13,6 +13,7 @@ export const ACTIONS = [
   'create-key',
   'revoke-key',
   'revoke-grant',
+  'unlink-identity',
   'download',
   'revoke-everything',
 ] as const;

@@ -19,6 +19,7 @@ import {
   ownAccount,
   type PasswordChange,
   preparePassword,
+  removeIdentity,
   revokeEverything,
   updateProfile,
 } from './service.ts';
@@ -123,6 +124,15 @@ export function defineAccountMutations(
       args: { id: t.arg.id({ required: true, description: 'The id of the session.' }) },
       resolve: (_root, { id }, context) =>
         endSession(unitOfWorkOf(context), principalOf(context), parseId(id)),
+    }),
+    unlinkIdentity: t.boolean({
+      session: true,
+      locks: ownAccount,
+      description:
+        'Unlinks a subject of an external issuer from the viewer’s account, and revokes the JWTs that were issued to the account until now. Only an operator can link the subject again. True if the identity existed, false if it did not. Needs a session; otherwise FORBIDDEN.',
+      args: { id: t.arg.id({ required: true, description: 'The id of the identity.' }) },
+      resolve: (_root, { id }, context) =>
+        removeIdentity(unitOfWorkOf(context), principalOf(context), parseId(id)),
     }),
     changePassword: t.boolean({
       session: true,

@@ -7,6 +7,7 @@ import {
   type StoredApiKey,
 } from '../../auth/api-keys.ts';
 import { audit } from '../../auth/audit.ts';
+import { unlinkIdentity } from '../../auth/external-identities.ts';
 import { confirmationFailures } from '../../auth/login.ts';
 import { isSession, type Principal } from '../../auth/principal.ts';
 import { type Revocations, revoke, revokeAllCredentials } from '../../auth/revocation.ts';
@@ -162,6 +163,14 @@ export async function endSession(work: UnitOfWork, { userId }: Principal, id: st
   return true;
 }
 
+/** @returns false if the account has no such identity, or the identity was unlinked already */
+export async function removeIdentity(work: UnitOfWork, { userId }: Principal, id: string | undefined) {
+  const removed = id === undefined ? undefined : await unlinkIdentity(work, userId, id);
+  if (removed === undefined) return false;
+  await audit(work, 'unlinkIdentity', removed.id, { account: userId, issuer: removed.issuer });
+  return true;
+}
+
 const FIND_HASH = statement<{ hash: string | null }>(
   'account_password_hash',
   'SELECT password_hash AS "hash" FROM users WHERE id = $1',
@@ -185,7 +194,7 @@ const wrongPassword = () => badInput('currentPassword', 'is not the current pass
  * permission but the argument is wrong. The separate bucket prevents failed logins of attackers from blocking
  * the owner.
  * @returns undefined without a session, which the field rejects
- * @throws {ApiError} BAD_USER_INPUT, RATE_LIMITED, UNAUTHENTICATED
+ * @throws {ApiError} BAD_USER_INPUT, FORBIDDEN without a password, RATE_LIMITED, UNAUTHENTICATED
  */
 async function checked<T>(
   { caller, db, passwords, onWrongPassword }: PreparationContext,
@@ -197,10 +206,10 @@ async function checked<T>(
   const [account] = await db.query(FIND_HASH, [userId]);
   if (account === undefined) throw unauthenticated('Your account was deleted.');
   const { hash } = account;
+  if (hash === null)
+    throw forbidden('Your account has no password. Ask the operator for a link to set a password.');
   const result = await passwords.attempt([confirmationFailures(userId)], async () =>
-    (await passwords.matches(userId, currentPassword, hash)) && hash !== null
-      ? then(userId, hash)
-      : undefined,
+    (await passwords.matches(userId, currentPassword, hash)) ? then(userId, hash) : undefined,
   );
   if (result !== undefined) return result;
   onWrongPassword();

@@ -8,7 +8,7 @@ import {
 } from '../../database/statement.ts';
 import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import { type Context, principalOf } from '../../engine/core/context.ts';
-import { sessions } from '../../generated/tables.ts';
+import { type ExternalIdentity, externalIdentities, sessions } from '../../generated/tables.ts';
 import type { ContentLimits } from '../content-limits.ts';
 import type { UserTypes } from '../user/type.ts';
 
@@ -80,7 +80,23 @@ export function defineAccountTypes({ builder }: SchemaToolkit) {
     }),
   });
 
-  return { ApiKey, Session };
+  const IdentityType = builder.objectRef<ExternalIdentity>('ExternalIdentity').implement({
+    description:
+      'A subject of an external issuer whose JWTs act for the account. Visible only to the owner of the account.',
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'A UUIDv7 that never changes.' }),
+      issuer: t.exposeString('issuer', { description: 'The claim `iss` of the JWTs.' }),
+      subject: t.exposeString('subject', { description: 'The claim `sub` of the JWTs.' }),
+      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the subject was linked.' }),
+      lastUsedAt: t.expose('lastUsedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When a JWT of the subject was last used, to the minute; null if never.',
+      }),
+    }),
+  });
+
+  return { ApiKey, Session, ExternalIdentity: IdentityType };
 }
 
 export type AccountTypes = ReturnType<typeof defineAccountTypes>;
@@ -94,6 +110,12 @@ const SESSIONS = statement<SessionRow>(
   'account_sessions',
   `SELECT ${formatColumns(shownSessions)}
    FROM sessions WHERE user_id = ANY($1::uuid[]) AND expires_at > now() ORDER BY last_seen_at DESC, id DESC LIMIT $2`,
+);
+
+const IDENTITIES = statement<ExternalIdentity>(
+  'account_identities',
+  `SELECT ${formatColumns(externalIdentities)}
+   FROM external_identities WHERE user_id = ANY($1::uuid[]) ORDER BY created_at DESC, id DESC LIMIT $2`,
 );
 
 /** Reads the viewer's list once, although the viewer may occur many times in a result. */
@@ -110,7 +132,7 @@ export async function loadForAccounts<Row extends { readonly userId: string }>(
 export function defineAccountRelations(
   { builder }: SchemaToolkit,
   { User }: UserTypes,
-  { ApiKey, Session }: AccountTypes,
+  { ApiKey, Session, ExternalIdentity: IdentityType }: AccountTypes,
   { maxListed }: ContentLimits['account'],
 ): void {
   builder.objectFields(User, (t) => ({
@@ -129,6 +151,14 @@ export function defineAccountRelations(
       description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
       resolve: (user) => user.id,
       load: (ids: string[], context: Context) => loadForAccounts(SESSIONS, ids, context, maxListed),
+    }),
+    externalIdentities: t.loadableList({
+      session: true,
+      ownOnly: true,
+      type: IdentityType,
+      description: `The subjects of external issuers that are linked to the account, newest first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
+      resolve: (user) => user.id,
+      load: (ids: string[], context: Context) => loadForAccounts(IDENTITIES, ids, context, maxListed),
     }),
   }));
 }

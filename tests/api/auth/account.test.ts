@@ -24,10 +24,12 @@ describe.each([
   ['User.apiKeys', KEYS, {}],
   ['User.sessions', SESSIONS, {}],
   ['User.oauthGrants', '{ viewer { oauthGrants { id } } }', {}],
+  ['User.externalIdentities', '{ viewer { externalIdentities { id } } }', {}],
   ['Mutation.createApiKey', CREATE_KEY, { name: 'x', scopes: ['posts:read'] }],
   ['Mutation.revokeApiKey', REVOKE_KEY, { id: 'x' }],
   ['Mutation.revokeSession', REVOKE_SESSION, { id: 'x' }],
   ['Mutation.revokeGrant', 'mutation ($id: ID!) { revokeGrant(id: $id) }', { id: 'x' }],
+  ['Mutation.unlinkIdentity', 'mutation ($id: ID!) { unlinkIdentity(id: $id) }', { id: 'x' }],
   ['Mutation.changePassword', CHANGE, { current: PASSWORD, next: NEW_PASSWORD }],
   [
     'Mutation.revokeEverything',
@@ -43,7 +45,7 @@ describe.each([
   });
 });
 
-describe.each(['apiKeys', 'sessions', 'oauthGrants'])('User.%s', (field) => {
+describe.each(['apiKeys', 'sessions', 'oauthGrants', 'externalIdentities'])('User.%s', (field) => {
   it('is the viewer’s own business, also where an admin asks', async () => {
     const { cookie } = await visitor(app, { role: 'admin' });
     const { id } = await app.account();
@@ -61,7 +63,7 @@ describe.each(['apiKeys', 'sessions', 'oauthGrants'])('User.%s', (field) => {
     const query = `{ viewer { posts { author { ${field} { id } } } } }`;
     const { viewer } = dataOf(await gqlAs(app, cookie, query));
     expect(viewer.posts).toHaveLength(2);
-    expect(viewer.posts[0].author[field]).toHaveLength(field === 'oauthGrants' ? 0 : 1);
+    expect(viewer.posts[0].author[field]).toHaveLength(field === 'apiKeys' || field === 'sessions' ? 1 : 0);
     expect(viewer.posts[1].author).toEqual(viewer.posts[0].author);
   });
 });

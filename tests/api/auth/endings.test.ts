@@ -5,6 +5,7 @@ import { revokeToken } from '../../../src/auth/jwt.ts';
 import { revokeStreamToken } from '../../../src/auth/stream-tokens.ts';
 import { REVOCATIONS as ALL } from '../../../src/features/features.ts';
 import { deleteOAuthClient } from '../../../src/features/oauth/clients.ts';
+import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import {
@@ -25,7 +26,7 @@ import { readEventStream } from '../../support/streams/event-stream.ts';
 const app = useApp({ settings: { JWT_SECRET, CREDENTIAL_RECHECK_MS: '30000' } });
 
 const prisma = () => app.prisma;
-const idOf = async (table: 'apiKeys' | 'oauthGrants', cookie: string) =>
+const idOf = async (table: 'apiKeys' | 'oauthGrants' | 'externalIdentities', cookie: string) =>
   (await gqlAs(app, cookie, `{ viewer { ${table} { id } } }`)).data.viewer[table][0].id as string;
 
 const CHANGE = `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "${PASSWORD}!") }`;
@@ -52,6 +53,17 @@ const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>
     ['OAuth grant'],
     async ({ cookie }) =>
       gqlAs(app, cookie, `mutation { revokeGrant(id: "${await idOf('oauthGrants', cookie)}") }`),
+  ],
+  [
+    'unlinkIdentity',
+    ['JWT'],
+    async ({ cookie, email }) => {
+      await adminCommand(app, ['user', 'link', email, '--issuer', 'i', '--subject', email]);
+      const id = await idOf('externalIdentities', cookie);
+      expect(dataOf(await gqlAs(app, cookie, `mutation { unlinkIdentity(id: "${id}") }`))).toEqual({
+        unlinkIdentity: true,
+      });
+    },
   ],
   ['changePassword', OF_PASSWORD, async ({ cookie }) => dataOf(await gqlAs(app, cookie, CHANGE))],
   [

@@ -62,6 +62,7 @@ const FIELDS: Readonly<Record<string, (id: string) => readonly [args: string, se
   revokeApiKey: () => [`id: "${newId()}"`, ''],
   revokeSession: () => [`id: "${newId()}"`, ''],
   revokeGrant: () => [`id: "${newId()}"`, ''],
+  unlinkIdentity: () => [`id: "${newId()}"`, ''],
   updateViewer: () => ['name: "n"', '{ id }'],
 };
 

@@ -122,7 +122,7 @@ const CALLERS: Written[] = [
   { document: '{ viewer { apiKeys { id } } }' },
   {
     document:
-      '{ viewer { apiKeys { name scopes prefix expiresAt lastUsedAt } sessions { id current userAgent } oauthGrants { id } } }',
+      '{ viewer { apiKeys { name scopes prefix expiresAt lastUsedAt } sessions { id current userAgent } oauthGrants { id } externalIdentities { id } } }',
     caller: 'session',
   },
   { document: 'subscription { postCreated { id } }', caller: 'write-only-key' },
@@ -227,7 +227,7 @@ const WRITING: Written[] = [
   },
   {
     document:
-      'mutation { createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "$password") { key apiKey { id name prefix scopes expiresAt lastUsedAt } } revokeApiKey(id: "x") revokeSession(id: "x") revokeGrant(id: "x") }',
+      'mutation { createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "$password") { key apiKey { id name prefix scopes expiresAt lastUsedAt } } revokeApiKey(id: "x") revokeSession(id: "x") revokeGrant(id: "x") unlinkIdentity(id: "x") }',
     caller: 'session',
   },
   { document: 'mutation { createApiKey(name: " ", scopes: ["users:email"]) { key } }', caller: 'session' },

@@ -10,7 +10,6 @@ export const settingsFor = (accounts: 'existing' | 'link' | 'create'): Readonly<
   JWT_ISSUER: ISSUER,
   JWT_AUDIENCE: AUDIENCE,
   JWT_ACCOUNTS: accounts,
-  PUBLIC_URL: 'https://api.example.com',
 });
 
 let subjects = 0;

@@ -90,6 +90,26 @@ describe('JWT_DEFAULT_SCOPES', () => {
   });
 });
 
+describe('JWT_ACCOUNTS', () => {
+  const both = { JWT_ISSUER: 'https://login.example.com', JWT_AUDIENCE: 'api' };
+
+  it('is existing, link or create', () => {
+    expect(loadConfig({}).jwt.accounts).toBe('existing');
+    expect(loadConfig({ ...both, JWT_ACCOUNTS: 'link' }).jwt.accounts).toBe('link');
+    expect(problemsOf({ JWT_ACCOUNTS: 'any' })).toEqual([
+      'JWT_ACCOUNTS must be existing, link or create, but is "any".',
+    ]);
+  });
+
+  it.each(['link', 'create'])('is %s for one issuer and one audience only', (accounts) => {
+    for (const given of [{}, { ...both, JWT_ISSUER: '' }, { ...both, JWT_AUDIENCE: '' }])
+      expect(problemsOf({ ...given, JWT_ACCOUNTS: accounts })).toEqual([
+        `JWT_ACCOUNTS=${accounts} requires JWT_ISSUER and JWT_AUDIENCE, but not both are set.`,
+      ]);
+    expect(problemsOf({ ...both, JWT_ACCOUNTS: accounts })).toEqual([]);
+  });
+});
+
 describe.each(['PUBLIC_URL', 'CORS_ORIGINS'])('%s', (name) => {
   it('names no user and no password', () => {
     expect(problemsOf({ [name]: 'https://ann:hunter2@api.example.com' })).toHaveLength(1);

@@ -272,7 +272,7 @@ describe.each(Object.entries(LIMITS))(
 );
 
 describe('Another account.maxListed', () => {
-  const fields = ['apiKeys', 'sessions', 'oauthGrants'];
+  const fields = ['apiKeys', 'sessions', 'oauthGrants', 'externalIdentities'];
 
   it('is how many are listed', async () => {
     for (let made = 0; made < 3; made += 1) await freshCookie(app, author.email);

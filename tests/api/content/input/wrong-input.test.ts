@@ -29,7 +29,7 @@ const GOOD: Readonly<Record<string, unknown>> = {
 
 /** These fields reject a key before any argument: only a session may call them (contract: permissions), or a rule applies. */
 const REJECTS_KEYS =
-  /^Mutation\.(updateViewer|createApiKey|revokeApiKey|revokeSession|revokeGrant|changePassword|revokeEverything|inviteUser|createResetLink)$/;
+  /^Mutation\.(updateViewer|createApiKey|revokeApiKey|revokeSession|revokeGrant|unlinkIdentity|changePassword|revokeEverything|inviteUser|createResetLink)$/;
 
 const codesOf = ({ errors = [] }: GraphQLResponse) => errors.map(({ extensions }) => extensions.code);
 const remedy = ({ coordinate }: SchemaField, { name }: GraphQLArgument) =>

@@ -8,6 +8,7 @@ const REVIEWED: Readonly<Record<string, string>> = {
   'User.apiKeys': 'An account’s own, in a session, a few times a day.',
   'User.sessions': 'The same.',
   'User.oauthGrants': 'The same.',
+  'User.externalIdentities': 'The same.',
   'User.drafts': 'The database writes an account’s own below `viewer`, and no others.',
   'User.draftsConnection': 'The same.',
   'Query.tags': 'One statement reads all of it: a tag leads to nothing else.',

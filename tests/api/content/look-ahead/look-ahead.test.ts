@@ -21,7 +21,7 @@ import { type ToldError, toldErrors } from '../../../support/schema/told-errors.
 const QUERIES = Number(process.env.LOOK_AHEAD_RUNS ?? 220);
 
 /** Fields of an account's own, which a session alone may read: the database does not write them. */
-const OWN_FIELDS = new Set(['User.apiKeys', 'User.oauthGrants', 'User.sessions']);
+const OWN_FIELDS = new Set(['User.apiKeys', 'User.externalIdentities', 'User.oauthGrants', 'User.sessions']);
 
 /** Each way must be taken by so many of the operations, or the comparison shows little of it. */
 const LEAST = QUERIES / 6;
