@@ -1,0 +1,3 @@
+import { itRuns } from './support/page.ts';
+
+itRuns('docs/guides/identity-providers.md');
