@@ -102,6 +102,11 @@ it('Each command that changes something leaves its entry, and no e-mail, name or
   expect((await did('user.set-limits', EMAIL, ...limits)).left).toMatchObject([
     { subject: account, detail: limited },
   ]);
+  const subject = ['--issuer', 'https://login.example.com', '--subject', 'a-subject'];
+  for (const name of ['user.link', 'user.unlink'])
+    expect((await did(name, EMAIL, ...subject)).left).toMatchObject([
+      { subject: account, detail: { account, issuer: 'https://login.example.com' } },
+    ]);
   for (const name of ['api-key.suspend', 'api-key.resume'])
     expect((await did(name, key.id)).left).toMatchObject([{ subject: key.id, detail: { account } }]);
   const network = '203.0.113.0/24';
