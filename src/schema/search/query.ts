@@ -41,7 +41,7 @@ function parsePart(text: string, endsWithStar: boolean): Part {
   const operands: string[] = [];
   const probes: string[] = [];
   let hasPrefix = false;
-  for (const [index, { words, isDense, isSingle }] of runs.entries())
+  for (const [index, { words, isDense, isSingle, end }] of runs.entries()) {
     for (const [at, word] of words.entries()) {
       const isLast = at === words.length - 1;
       const isLong = !ONLY_ASCII.test(word) || word.length >= MIN_PREFIX;
@@ -51,6 +51,8 @@ function parsePart(text: string, endsWithStar: boolean): Part {
       operands.push(operand);
       if (!isDense || at === 0 || isLast) probes.push(operand);
     }
+    if (end !== undefined && index < runs.length - 1) operands.push(`${lexeme(end)}:*`);
+  }
   return { operands, probes, hasPrefix };
 }
 

@@ -69,6 +69,8 @@ export interface Run {
   readonly isDense: boolean;
   /** True for a single character of a script without spaces, with which pairs begin. */
   readonly isSingle: boolean;
+  /** The last character of pairs, which has a position of its own before the next word. */
+  readonly end?: string | undefined;
 }
 
 export const parseWords = (query: string): readonly Run[] =>
@@ -78,7 +80,7 @@ export const parseWords = (query: string): readonly Run[] =>
       const pairs = [...foldPairs(dense)].flat();
       return pairs.length === 1
         ? { words: pairs, isDense: true, isSingle: true }
-        : { words: pairs.slice(0, -1), isDense: true, isSingle: false };
+        : { words: pairs.slice(0, -1), isDense: true, isSingle: false, end: pairs.at(-1) };
     })
     .filter(({ words }) => words.length > 0);
 
