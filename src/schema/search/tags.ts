@@ -1,3 +1,4 @@
+import { type ArgumentNode, Kind } from 'graphql';
 import { type Statement, statement } from '../../database/statement.ts';
 import type { SchemaToolkit } from '../../engine/builder/schema-toolkit.ts';
 import type { Context } from '../../engine/core/context.ts';
@@ -109,6 +110,14 @@ async function readTagPage(
   };
 }
 
+interface TagSizes extends Pick<TagsInput, 'first'> {
+  readonly checksRows?: boolean;
+}
+
+/** A variable may hold a prefix, and a document costs the same whatever its variables are. */
+const hasPrefix = (given: readonly ArgumentNode[]): boolean =>
+  given.some(({ name, value }) => name.value === 'prefix' && value.kind !== Kind.NULL);
+
 export function defineTags({ builder, PageInfo }: SchemaToolkit, limits: ContentLimits['post']): void {
   const Tag = builder.objectRef<TagRow>('Tag').implement({
     description: 'A tag of posts.',
@@ -176,8 +185,9 @@ export function defineTags({ builder, PageInfo }: SchemaToolkit, limits: Content
       scope: 'posts:read',
       description:
         'All tags with the number of their posts. With `prefix` and POST_COUNT, a page can have fewer tags than requested although the list continues.',
-      complexity: ({ first, prefix }) => ({
-        field: 1 + (prefix == null ? 0 : MAX_EXAMINED / 10),
+      extensions: { checksRows: hasPrefix },
+      complexity: ({ first, checksRows }: TagSizes) => ({
+        field: 1 + (checksRows === true ? MAX_EXAMINED / 10 : 0),
         multiplier: Math.min(Math.max(first ?? DEFAULT_LIMIT, 0), MAX_LIMIT),
       }),
       args: {
