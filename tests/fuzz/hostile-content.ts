@@ -18,6 +18,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
   '<script>alert(1)</script>&amp;',
   '__proto__',
   'null',
+  '東京都2020 東京 Tower',
 ];
 
 export const HOSTILE_TAGS: readonly string[] = [

@@ -3,8 +3,10 @@ import { type Role, type Scope, scopesOfRole } from '../../src/auth/scopes.ts';
 import { statement } from '../../src/database/statement.ts';
 import type { Caller } from '../model/permissions.ts';
 import { type RunSql, readSnapshot, type Snapshot } from '../model/tables.ts';
+import type { TagPlace } from '../model/tags.ts';
 import type { Account, TestApp } from '../support/app.ts';
 import { visitor as makeVisitor, PASSWORD } from '../support/credentials/session.ts';
+import { catchUp, createIndexer } from '../support/search.ts';
 import type { CallerName } from './case.ts';
 import type { Known } from './generate/known.ts';
 import {
@@ -30,10 +32,13 @@ export interface World {
   readonly cursors: ReadonlyMap<string, string>;
   /** What each of these cursors stands for, also when the row is gone. */
   readonly places: ReadonlyMap<string, { readonly id: string; readonly createdAt: number }>;
+  readonly tagPlaces: ReadonlyMap<string, TagPlace>;
   /** The password of both sessions. */
   readonly password: string;
   /** Reads the snapshot anew. */
   refresh(): Promise<void>;
+  /** Has the search index follow what was written, if a document reads it: the model knows no time in between. */
+  index(document: string): Promise<void>;
 }
 
 interface Edges {
@@ -59,6 +64,21 @@ async function readCursors(app: TestApp, key: string, postIds: readonly string[]
   }
   return new Map(lists.flatMap(({ edges }) => edges.map(({ cursor, node }) => [node.id, cursor] as const)));
 }
+
+/** The same for the tags that are there at the start, in both orders. */
+async function readTagPlaces(app: TestApp, key: string): Promise<Map<string, TagPlace>> {
+  const places = new Map<string, TagPlace>();
+  for (const orderBy of ['NAME', 'POST_COUNT'] as const) {
+    const list = `tags(first: 100, orderBy: ${orderBy}) { edges { cursor node { name postCount } } }`;
+    const { data } = await app.gql(`{ ${list} }`, { key });
+    for (const { cursor, node } of data.tags.edges) places.set(cursor, { orderBy, ...node });
+  }
+  return places;
+}
+
+/** Few posts fill a bucket, so that a search walks through many, and a page never ends before all of them. */
+const BUCKET_POSTS = 16;
+const READS_INDEX = /\b(?:searchPosts|tags)\b/;
 
 async function addKey(app: TestApp, { id }: Account, scopes: readonly Scope[]): Promise<string> {
   return (await createApiKey(app.database, { userId: id, name: 'another "key"', scopes })).key;
@@ -100,6 +120,11 @@ export async function createWorld(app: TestApp): Promise<World> {
   const rows = [...snapshot.users, ...snapshot.posts, ...snapshot.comments];
   const places = new Map(rows.map(({ id, createdAt }) => [cursors.get(id) ?? '', { id, createdAt }]));
 
+  const indexer = createIndexer(app, { bucketPosts: BUCKET_POSTS });
+  await catchUp(app, indexer);
+  let isIndexed = true;
+  const tagPlaces = await readTagPlaces(app, admin.key);
+
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
   const headers: Record<CallerName, Record<string, string>> = {
     reader: bearer(reader.key),
@@ -121,6 +146,8 @@ export async function createWorld(app: TestApp): Promise<World> {
       commentIds: content.commentIds,
       draftIds,
       cursors: [...cursors.values()],
+      tagCursors: [...tagPlaces.keys()],
+      texts: HOSTILE_TEXTS,
       tags: [...HOSTILE_TAGS, 'none'],
       slugs: [...snapshot.posts.map(({ slug }) => slug), 'a', 'b', 'b-2', 'none'],
       handles: HANDLES,
@@ -145,9 +172,16 @@ export async function createWorld(app: TestApp): Promise<World> {
     },
     cursors,
     places,
+    tagPlaces,
     password: PASSWORD,
     async refresh() {
       snapshot = await readSnapshot(run);
+      isIndexed = false;
+    },
+    async index(document) {
+      if (isIndexed || !READS_INDEX.test(document)) return;
+      await catchUp(app, indexer);
+      isIndexed = true;
     },
   };
 }

@@ -41,7 +41,9 @@ export interface NulledPlace {
 }
 
 /** Who asks for what, of which state. */
-export interface ToExecute extends Asked, Partial<Pick<Context, 'cursors' | 'places' | 'password'>> {
+export interface ToExecute
+  extends Asked,
+    Partial<Pick<Context, 'cursors' | 'places' | 'tagPlaces' | 'password'>> {
   readonly caller: Caller | undefined;
   readonly state: State;
   /** What an event shows: a post, or a change. */
@@ -61,8 +63,9 @@ export interface Executed {
 
 function run(schema: GraphQLSchema, asked: ToExecute) {
   const { document, operation, inputs, caller, event } = asked;
-  const { cursors = new Map(), places = new Map(), password = '' } = asked;
-  const context: Context = { caller, state: { ...asked.state }, cursors, places, password, shown: new Set() };
+  const { cursors = new Map(), places = new Map(), tagPlaces = new Map(), password = '' } = asked;
+  const known = { cursors, places, tagPlaces, password };
+  const context: Context = { caller, state: { ...asked.state }, ...known, shown: new Set() };
   const others = document.definitions.filter((node) => node.kind !== 'OperationDefinition');
   const result = execute({
     schema,

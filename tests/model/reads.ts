@@ -3,6 +3,8 @@ import { FORBIDDEN, holds, needEmail, needSelf } from './permissions.ts';
 import type { Context, Resolvers } from './schema.ts';
 import { byAge, lastChange, MADE_TEXT, named, type Place, type State, shownInstant } from './state.ts';
 import type { ChangeRow, CommentRow, KeyRow, PostRow, SessionRow, UserRow } from './tables.ts';
+import { tags } from './tags.ts';
+import { isFound, queryFaults } from './words.ts';
 import { badInput, type Fault, reject, textFaults, Wrong } from './wrong.ts';
 
 type Args<T = unknown> = PageArguments & T;
@@ -111,6 +113,20 @@ function postsConnection(_: never, args: PostsArguments, context: Context) {
   });
 }
 
+type SearchArguments = Args<Pick<Narrowing, 'filter'> & { readonly query: string }>;
+
+/** The rows of an index that has followed all events: the model has no other moment. */
+function searchPosts(_: never, args: SearchArguments, context: Context) {
+  const { query, filter } = args;
+  const { author, tags: named, ...others } = filter ?? {};
+  const isOther = Object.values(others).some((value) => value !== null);
+  const faults = [...queryFaults(query), ...narrowingFaults(args), ...(isOther ? [badInput('filter')] : [])];
+  const rows = newestFirst(context.state.posts)
+    .filter(({ authorId }) => author == null || authorId === author.toLowerCase())
+    .filter((post) => (named ?? []).every((tag) => post.tags.includes(tag)) && isFound(query, post));
+  return connection({ rows }, args, context, { descending: true, faults });
+}
+
 function postsOf({ state }: Context, { id }: UserRow, args: Narrowing): Listed<PostRow> {
   return narrowed(
     state.posts.filter(({ authorId }) => authorId === id),
@@ -177,6 +193,8 @@ const Query = {
   },
   posts,
   postsConnection,
+  searchPosts,
+  tags,
   user(_: never, { id }: { id: string }, context: Context) {
     return named(context.state.users, id);
   },

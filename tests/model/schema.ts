@@ -16,6 +16,7 @@ import {
 import type { Scope } from '../../src/auth/scopes.ts';
 import { type Caller, checkNeed } from './permissions.ts';
 import type { Place, State } from './state.ts';
+import type { TagPlace } from './tags.ts';
 
 /** What resolvers are given. */
 export interface Context {
@@ -24,6 +25,8 @@ export interface Context {
   /** The cursor of a row, by its id, and the row of a cursor. */
   readonly cursors: ReadonlyMap<string, string>;
   readonly places: ReadonlyMap<string, Place>;
+  /** The same for the lists of tags. */
+  readonly tagPlaces: ReadonlyMap<string, TagPlace>;
   /** The password of the caller's account, where a session asks. */
   readonly password: string;
   /** What has been shown that not everybody may see (contract: idempotency). */

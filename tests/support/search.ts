@@ -1,9 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { statement } from '../../src/database/statement.ts';
 import { createLogger } from '../../src/platform/log/log.ts';
 import { createMetrics } from '../../src/platform/metrics/metrics.ts';
 import { createSearchIndexer, type SearchIndexerOptions } from '../../src/schema/search/indexer.ts';
+import { isFound } from '../model/words.ts';
 import type { TestApp } from './app.ts';
+import type { Random } from './random.ts';
 import { dataOf } from './rejection.ts';
 
 type Indexer = ReturnType<typeof createSearchIndexer>;
@@ -22,19 +26,16 @@ export const createIndexer = (
   });
 
 /** The number of events that the index has not followed, or that a transaction of somebody else holds up. */
-async function countEventsAhead({ prisma }: TestApp): Promise<number> {
-  const [row] = await prisma.$queryRawUnsafe<{ ahead: number }[]>(
-    `SELECT count(*)::int AS ahead FROM events e LEFT JOIN search_position p ON true LEFT JOIN events f ON f.id = p.event_id
-     WHERE f.id IS NULL OR (e.era, e.xid, e.id) > (f.era, f.xid, f.id)`,
-  );
-  return row?.ahead ?? 0;
-}
+export const EVENTS_AHEAD = `SELECT count(*)::int AS ahead FROM events e LEFT JOIN search_position p ON true
+   LEFT JOIN events f ON f.id = p.event_id WHERE f.id IS NULL OR (e.era, e.xid, e.id) > (f.era, f.xid, f.id)`;
+const COUNT_AHEAD = statement<{ readonly ahead: number }>('test_events_ahead', EVENTS_AHEAD);
 
 /** Makes steps until the index has all that is committed. */
-export async function catchUp(app: TestApp, indexer: Indexer): Promise<void> {
+export async function catchUp({ database }: Pick<TestApp, 'database'>, indexer: Indexer): Promise<void> {
   for (;;) {
     while (await indexer.step());
-    if ((await countEventsAhead(app)) === 0) return;
+    const [row] = await database.query(COUNT_AHEAD, []);
+    if (row?.ahead === 0) return;
     await delay(20);
   }
 }
@@ -84,4 +85,50 @@ export async function crawl(
     if (nodes.length < first) shortPages += 1;
     after = pageInfo.endCursor;
   }
+}
+
+const WORDS = ['ant', 'bee', 'cat', 'dog', 'elk', 'emu', 'fox', 'gnu'];
+
+/** A text of few different words, so that queries find many. */
+export const randomWords = (random: Random): string =>
+  Array.from({ length: 1 + random.below(6) }, () => random.pick(WORDS)).join(' ');
+
+export const QUERIES = [
+  'ant',
+  'bee cat',
+  '"bee cat"',
+  'dog -elk',
+  'fox -"fox gnu"',
+  '-ant',
+  'ant bee cat dog elk emu fox gnu',
+  'ant*',
+  'gnu* -bee',
+  '-"emu emu" -cat',
+  'zeb*',
+] as const;
+
+interface Post {
+  readonly id: string;
+  readonly title: string;
+  readonly body: string;
+}
+
+/**
+ * Expects that all pages of each query together have the posts that one finds by reading all of them, the newest first.
+ * The number of short pages.
+ */
+export async function expectAllFound(
+  app: Pick<TestApp, 'gql'>,
+  key: string,
+  posts: readonly Post[],
+  first: number,
+): Promise<number> {
+  let shortPages = 0;
+  for (const query of QUERIES) {
+    const crawled = await crawl(app, key, { query, first });
+    const expected = posts.filter((post) => isFound(query, post)).map(({ id }) => id);
+    expect(crawled.ids, query).toEqual(expected);
+    shortPages += crawled.shortPages;
+  }
+  return shortPages;
 }

@@ -53,6 +53,7 @@ describe('The service answers as the contract says, which an oracle reads by its
       const asked = caseOf(world, written);
       const verdict = judge(world, asked);
       const accepted = index % 2 === 0 && verdict.kind !== 'subscription' ? 'json' : 'response';
+      await world.index(asked.document);
       const accept = verdict.kind === 'subscription' ? STREAM : ACCEPT[accepted];
       const told = await ask(asked, accepted, accept);
       if (verdict.kind === 'mutation') await world.refresh();

@@ -85,10 +85,11 @@ function input(draft: Draft, type: GraphQLInputType, hint: string): string {
 }
 
 /** Whether an argument that may be left out is given. Lists without a size are twenty long: most get one. */
-function isGiven(draft: Draft, argument: GraphQLArgument): boolean {
+function isGiven(draft: Draft, { args }: GraphQLField<unknown, unknown>, argument: GraphQLArgument): boolean {
   if (isRequiredArgument(argument)) return !draft.fault(20);
   if (argument.name === 'currentPassword') return !oneIn(draft.random, 8);
-  if (argument.name === 'limit') return !oneIn(draft.random, 4);
+  const named = (name: string) => args.find((one) => one.name === name);
+  if (argument === (named('limit') ?? named('first'))) return !oneIn(draft.random, 4);
   return oneIn(draft.random, ['first', 'last', 'before'].includes(argument.name) ? 12 : 4);
 }
 
@@ -105,10 +106,11 @@ function writeRightPassword({ random, known }: Draft, field: GraphQLField<unknow
 /** The arguments of a field, with their parentheses. */
 export function fieldArguments(draft: Draft, field: GraphQLField<unknown, unknown>): string {
   const { random, names } = draft;
-  const given = field.args.filter((argument) => isGiven(draft, argument));
-  const texts = given.map(
-    ({ name, type }) => `${name}: ${writeRightPassword(draft, field, name) ?? input(draft, type, name)}`,
-  );
+  const given = field.args.filter((argument) => isGiven(draft, field, argument));
+  const texts = given.map(({ name, type }) => {
+    const hint = field.name === 'tags' && name === 'after' ? 'after tag' : name;
+    return `${name}: ${writeRightPassword(draft, field, name) ?? input(draft, type, hint)}`;
+  });
   if (draft.fault(40)) texts.push(`${names.any()}: ${valueLiteral(random, strangeValue(random))}`);
   const [first] = texts;
   if (first !== undefined && draft.fault(40)) texts.push(first);

@@ -6,8 +6,11 @@ export interface Known {
   readonly draftIds: readonly string[];
   /** Of API keys of the caller `full-session`. */
   readonly keyIds: readonly string[];
-  /** Cursors of every list of the schema. */
+  /** Cursors of every list of the schema but that of tags. */
   readonly cursors: readonly string[];
+  readonly tagCursors: readonly string[];
+  /** What posts have in them, which searches look for. */
+  readonly texts: readonly string[];
   readonly tags: readonly string[];
   readonly slugs: readonly string[];
   readonly handles: readonly string[];

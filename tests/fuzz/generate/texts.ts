@@ -32,6 +32,7 @@ const PIECES = [
   '\uffff',
   '🐧',
   '𝒳',
+  '東京',
   'data: x\n\n',
   'null',
   '</script>',

@@ -46,17 +46,38 @@ function randomId(random: Random, { userIds, postIds, commentIds, draftIds, keyI
   return oneIn(random, 10) ? id.toUpperCase() : id;
 }
 
+/** Words and phrases of texts that there are, as a whole or in part, some of which a post must not have. */
+function randomQuery(random: Random, { texts }: Known): string {
+  const part = () => {
+    const words = random.pick(texts).replaceAll('"', '').split(' ');
+    const at = random.below(words.length);
+    const phrase = words.slice(at, at + 1 + random.below(3)).join(' ');
+    const wanted = random.pick([phrase, `"${phrase}"`, `${phrase.slice(0, 1 + random.below(6))}*`]);
+    return oneIn(random, 4) ? `-${wanted}` : wanted;
+  };
+  return Array.from({ length: 1 + random.below(random.pick([1, 2, 2, 10])) }, part).join(' ');
+}
+
+function randomCursor(random: Random, cursors: readonly string[]): string {
+  const cursor = random.pick([...cursors, 'none']);
+  return weighted(random, [
+    [12, cursor],
+    [1, cursor.slice(0, -1)],
+    [1, `${cursor}=`],
+    [1, randomText(random)],
+  ]);
+}
+
 function randomString(random: Random, known: Known, name: string): string {
-  const { cursors, tags, slugs, handles } = known;
-  if (name === 'after' || name === 'before') {
-    const cursor = random.pick([...cursors, 'none']);
-    return weighted(random, [
-      [12, cursor],
-      [1, cursor.slice(0, -1)],
-      [1, `${cursor}=`],
-      [1, randomText(random)],
-    ]);
-  }
+  const { cursors, tagCursors, tags, slugs, handles } = known;
+  if (name === 'after' || name === 'before')
+    return randomCursor(random, oneIn(random, 20) ? tagCursors : cursors);
+  if (name === 'after tag') return randomCursor(random, oneIn(random, 12) ? cursors : tagCursors);
+  if (name === 'query') return oneIn(random, 5) ? randomText(random) : randomQuery(random, known);
+  if (name === 'prefix')
+    return oneIn(random, 6)
+      ? randomText(random)
+      : [...random.pick(tags)].slice(0, 1 + random.below(2)).join('');
   if (name.startsWith('tag')) return oneIn(random, 4) ? randomText(random) : random.pick([...tags, 'none']);
   if (name === 'slug') return oneIn(random, 4) ? randomText(random) : random.pick(slugs);
   if (name === 'handle' && !oneIn(random, 4)) {
@@ -96,7 +117,9 @@ export function randomValue(random: Random, type: GraphQLInputType, name: string
   }
   if (isEnumType(type)) return new Bare(random.pick(type.getValues()).name);
   if (isInputObjectType(type)) {
-    const fields = Object.values(type.getFields());
+    const all = Object.values(type.getFields());
+    // A search takes no other conditions.
+    const fields = oneIn(random, 3) ? all.filter(({ name: of }) => of === 'author' || of === 'tags') : all;
     const given = fields.filter((field) => isNonNullType(field.type) || oneIn(random, 2));
     return Object.fromEntries(
       given.map((field) => [field.name, randomValue(random, field.type, field.name, known)]),

@@ -77,6 +77,46 @@ const READING: Written[] = [
   { document: 'query ($id: ID!) { post(id: $id) { id } }', variables: { id: '$POST' } },
 ];
 
+const FOUND =
+  '{ nodes { id title } edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }';
+const COUNTED = '{ nodes { name postCount } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }';
+const SEARCHING: Written[] = [
+  ...[
+    'plain',
+    'uber quotes',
+    '"drop table"',
+    '-null',
+    'scri* -x',
+    '京都',
+    '東京都2020',
+    '"東京 tower"',
+    '"東京 2020"',
+    '',
+  ].map((query) => ({
+    document: `query ($q: String!) { searchPosts(query: $q, first: 3) ${FOUND} }`,
+    variables: { q: query },
+  })),
+  { document: '{ searchPosts(query: "a b c d e f g h i") { nodes { id } } }' },
+  { document: '{ searchPosts(query: "a b c d e f g 東京都") { nodes { id } } }' },
+  {
+    document: `{ searchPosts(query: "-none", after: "$cursor", filter: { author: "$user", tags: ["x"] }) ${FOUND} }`,
+  },
+  { document: '{ searchPosts(query: "a", filter: { updatedAfter: "$instant" }) { nodes { id } } }' },
+  {
+    document: `{ ${repeat(7, (index) => `a${index}: searchPosts(query: "plain", first: 0) { nodes { id } }`)} }`,
+  },
+  { document: `{ a: tags(first: 4) ${COUNTED} b: tags(orderBy: NAME, prefix: "n") ${COUNTED} }` },
+  { document: `query ($p: String) { tags(first: 1, prefix: $p) ${COUNTED} }`, variables: { p: 'y' } },
+  { document: `query ($p: String) { tags(first: 1, prefix: $p) ${COUNTED} }`, variables: { p: null } },
+  { document: `{ tags(first: 2, after: "$tag") ${COUNTED} }` },
+  { document: `{ tags(orderBy: NAME, after: "$tag") ${COUNTED} }` },
+  { document: `{ tags(after: "$cursor") ${COUNTED} }` },
+  {
+    document: '{ searchPosts(query: "a") { nodes { id } } tags { nodes { name } } }',
+    caller: 'write-only-key',
+  },
+];
+
 const NODES: Written[] = [
   {
     document:
@@ -267,6 +307,7 @@ const WRITING: Written[] = [
 export const WRITTEN: readonly Written[] = [
   ...NAMES,
   ...READING,
+  ...SEARCHING,
   ...NODES,
   ...CALLERS,
   ...CONDITIONS,
@@ -287,6 +328,8 @@ export function caseOf(
     .replaceAll('$comment', known.commentIds[0] ?? '')
     .replaceAll('$user', known.userIds[0] ?? '')
     .replaceAll('$cursor', known.cursors[10] ?? '')
+    // The last one is by the number of posts.
+    .replaceAll('$tag', known.tagCursors.at(-3) ?? '')
     .replaceAll('$instant', known.instants[0] ?? '');
   const given = variables?.id === '$POST' ? { id: postId.toUpperCase() } : variables;
   return { document: filled, variables: given, operationName, caller };

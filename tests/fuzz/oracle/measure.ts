@@ -1,4 +1,5 @@
 import {
+  type ArgumentNode,
   type FieldNode,
   getNamedType,
   isLeafType,
@@ -17,6 +18,9 @@ export type Range = readonly [least: number, most: number];
 const MOST_LEVELS = 200;
 /** What a total costs. */
 const COUNT_COST = 1_000;
+/** What a search costs, and a list of tags that begin with something. */
+const SEARCH_COST = 800;
+const PREFIX_COST = 100;
 /** More than any limit: what is larger stays a number that can be multiplied. */
 const ENOUGH = 1e12;
 
@@ -46,7 +50,7 @@ export class Measure extends Walk {
   #list(standing: Standing): readonly { readonly size: number; readonly skipped: number }[] {
     const definition = this.definition(standing);
     const type = definition && (isNonNullType(definition.type) ? definition.type.ofType : definition.type);
-    const sized = definition?.args.some(({ name }) => name === 'limit') === true;
+    const sized = definition?.args.some(({ name }) => name === 'limit' || name === 'first') === true;
     // The lists of a connection are as long as the connection is told to be.
     const plain =
       isListType(type) &&
@@ -70,8 +74,17 @@ export class Measure extends Walk {
       .length;
   }
 
+  /** What a field costs whatever the size of its list. A variable may hold a prefix. */
+  #once({ type, field }: Standing): number {
+    if (type?.name !== 'Query') return 0;
+    if (field.name.value === 'searchPosts') return SEARCH_COST;
+    const isPrefix = ({ name, value }: ArgumentNode) => name.value === 'prefix' && value.kind !== Kind.NULL;
+    return field.name.value === 'tags' && field.arguments?.some(isPrefix) ? PREFIX_COST : 0;
+  }
+
   /** The most that a filter may cost: 25 times what the page may hold and skips, twice where the skip is rounded up. */
   #checked({ field }: Standing): number {
+    if (field.name.value === 'searchPosts') return 0;
     const names = new Set(field.arguments?.map(({ name }) => name.value));
     if (!names.has('filter') && !(names.has('tag') && names.has('orderBy'))) return 0;
     return 25 * (MAX_LIMIT + 1 + 2 * MAX_OFFSET);
@@ -91,8 +104,9 @@ export class Measure extends Walk {
           : this.complexity(selectionSet, inside, level + 1);
       const lists = this.#list(standing);
       const counted = selectionSet === undefined ? 0 : COUNT_COST * this.#counts(selectionSet, inside);
-      least += counted;
-      most += counted + this.#checked(standing);
+      const once = counted + this.#once(standing);
+      least += once;
+      most += once + this.#checked(standing);
       least += Math.min(...lists.map(({ size, skipped }) => 1 + skipped + size * below[0]));
       most += Math.max(...lists.map(({ size, skipped }) => 1 + skipped + size * below[1]));
     }

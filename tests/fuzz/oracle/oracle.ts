@@ -142,10 +142,10 @@ function askedBy(world: World, test: Case, document: DocumentNode, operation: Op
   const given = getVariableValues(SCHEMA, operation.variableDefinitions ?? [], inputs);
   const caller = world.callers[test.caller];
   const variables = given.variableValues?.coerced ?? { ...defaultsOf(operation), ...inputs };
-  const { cursors, places, password } = world;
+  const { cursors, places, tagPlaces, password } = world;
   const asked: ToExecute = {
     ...{ schema: SCHEMA, document, operation, variables, inputs },
-    ...{ caller, state: stateOf(world.snapshot), cursors, places, password },
+    ...{ caller, state: stateOf(world.snapshot), cursors, places, tagPlaces, password },
   };
   return { asked, given };
 }

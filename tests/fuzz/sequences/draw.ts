@@ -140,6 +140,17 @@ export function sequences(weather: Weather, longest: number): fc.Arbitrary<Move[
       arbitrary: fc.record({ move: fc.constant('read' as const), instance, by, post: reference }),
     },
     {
+      weight: 2,
+      arbitrary: fc.record({
+        move: fc.constant('search' as const),
+        instance,
+        by,
+        query: fc.constantFrom('t', 'b -t', '-t', '"b"', 'e', 'u*', '-u'),
+        account: fc.nat({ max: 2 }),
+        first: fc.constantFrom(1, 3, 100),
+      }),
+    },
+    {
       weight: 1,
       arbitrary: fc.record({
         move: fc.constant('burst' as const),

@@ -36,6 +36,15 @@ export interface Fault {
 export type Move =
   | { readonly move: 'send'; readonly sends: readonly Sending[]; readonly fault: Fault | undefined }
   | { readonly move: 'read'; readonly instance: Instance; readonly by: number; readonly post: Reference }
+  | {
+      readonly move: 'search';
+      readonly instance: Instance;
+      readonly by: number;
+      readonly query: string;
+      /** Whose posts it looks for: those of other sequences are in the index, too. */
+      readonly account: number;
+      readonly first: number;
+    }
   | { readonly move: 'burst'; readonly instance: Instance; readonly by: number; readonly count: number }
   /** Revokes the key at the other instance, and uses it so much later. */
   | { readonly move: 'revoke'; readonly instance: Instance; readonly by: number; readonly ms: number }

@@ -83,6 +83,13 @@ export class Play {
         const query = `{ post(id: ${post}) { title tags commentCount author { id } comments(limit: 100) { id body author { id } } } }`;
         return this.#query(move.instance, who(this.#state, move.by), query);
       }
+      case 'search': {
+        const { query: words, account, first } = move;
+        const author = this.#state.users[account]?.id;
+        await this.#world.index();
+        const query = `{ searchPosts(query: ${JSON.stringify(words)}, filter: { author: "${author}" }, first: ${first}) { nodes { id title tags } pageInfo { hasNextPage } } }`;
+        return this.#query(move.instance, who(this.#state, move.by), query);
+      }
       case 'burst':
         for (let left = move.count; left > 0; left -= 1)
           await this.#look(move.instance, who(this.#state, move.by));

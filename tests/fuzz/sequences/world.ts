@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/platform/deadline.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
 import { openCuttingProxy } from '../../support/database/cutting-proxy.ts';
 import { openStallingProxy } from '../../support/database/stalling-proxy.ts';
+import { catchUp, createIndexer } from '../../support/search.ts';
 import { AMPLE_TIMEOUTS } from '../../support/settings.ts';
 import type { Limits } from './limits.ts';
 
@@ -13,6 +14,8 @@ export const MAX_STREAMS_PER_CLIENT = 4;
 const ACCOUNT_FACTOR = 2;
 const BURST = 30;
 const LOG_LINES = 200;
+/** So that searches of a long run walk through several buckets of the index, and few enough for one page. */
+const BUCKET_POSTS = 256;
 
 /** The settings that name a migrated database which nobody else uses, and a Redis where there is one. */
 export type Place = Readonly<Record<string, string>>;
@@ -35,6 +38,8 @@ export interface World {
   readonly logged: readonly string[];
   /** Lets time pass on both. It stands still otherwise where buckets are the instances' own. */
   pass(ms: number): void;
+  /** Has the search index follow all that is committed. */
+  index(): Promise<void>;
   /** Sets the time of day of one. */
   setClock(instance: number, hours: number): void;
   close(): Promise<void>;
@@ -104,6 +109,7 @@ export async function openWorld(place: Place, storms: boolean): Promise<World> {
     closing.unshift(() => pool.close());
   }
 
+  const indexer = createIndexer({ database: own }, { bucketPosts: BUCKET_POSTS });
   const offsets = [0, 0];
   const start = systemClock.elapsedMs();
   let passed = start;
@@ -126,6 +132,7 @@ export async function openWorld(place: Place, storms: boolean): Promise<World> {
     redisWire,
     redis,
     logged,
+    index: () => catchUp({ database: own }, indexer),
     pass(ms) {
       passed += ms;
     },

@@ -5,8 +5,17 @@ import { type Account, ORIGIN, useApp } from '../../../support/app.ts';
 import { createPost, seedPosts } from '../../../support/content.ts';
 import { graphqlPost, readResponse } from '../../../support/graphql.ts';
 import { readMetric } from '../../../support/metrics.ts';
+import { seededRandom } from '../../../support/random.ts';
 import { dataOf, expectBadInput } from '../../../support/rejection.ts';
-import { catchUp, crawl, createIndexer, killedAt } from '../../../support/search.ts';
+import {
+  catchUp,
+  crawl,
+  createIndexer,
+  expectAllFound,
+  killedAt,
+  QUERIES,
+  randomWords,
+} from '../../../support/search.ts';
 import { secondInstance } from '../../../support/second-instance.ts';
 
 const app = useApp();
@@ -24,7 +33,7 @@ describe('a search', () => {
   const TEXTS: Readonly<Record<string, readonly [title: string, body: string]>> = {
     coffee: ['Café crème', 'The quick brown fox jumps over the lazy dog.'],
     node: ['Node.js v1.2.3', 'A server, it’s fast: the brown quick one.'],
-    tokyo: ['東京都に住んでいます', '全文検索'],
+    tokyo: ['東京都に住んでいます', '全文検索2020'],
     straße: ['Große Straße', 'İstanbul and ΣΊΣΥΦΟΣ'],
   };
   beforeAll(async () => {
@@ -53,6 +62,10 @@ describe('a search', () => {
     ['索', ['tokyo']],
     ['東京都', ['tokyo']],
     ['東都', []],
+    ['検索2020', ['tokyo']],
+    ['"検索 2020"', ['tokyo']],
+    ['文検 2020', ['tokyo']],
+    ['"文検 2020"', []],
     ['grosse STRASSE', ['straße']],
     ['istanbul', ['straße']],
     ['σισυφος', ['straße']],
@@ -136,66 +149,13 @@ describe('a search', () => {
   });
 });
 
-const WORDS = ['ant', 'bee', 'cat', 'dog', 'elk', 'emu', 'fox', 'gnu'];
-/** Numbers from a seed, so that a failure can be repeated. */
-function draw(seed: number) {
-  let state = seed;
-  const next = () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
-  const below = (limit: number) => Math.floor(next() * limit);
-  const one = <T>(of: readonly T[]): T => of[below(of.length)] as T;
-  return { below, one, text: () => Array.from({ length: 1 + below(6) }, () => one(WORDS)).join(' ') };
-}
-
-interface KnownPost {
-  readonly id: string;
-  readonly createdAt: Date;
-  readonly title: string;
-  readonly body: string;
-}
-
-/** What a query means, without the index. */
-function matches(query: string, { title, body }: KnownPost): boolean {
-  return query.split(/ (?=(?:[^"]*"[^"]*")*[^"]*$)/).every((part) => {
-    const isExcluded = part.startsWith('-');
-    const text = part.replaceAll(/["-]/g, '');
-    const isPrefix = text.endsWith('*');
-    const found = [title, body].some((where) =>
-      isPrefix
-        ? where.split(' ').some((word) => word.startsWith(text.slice(0, -1)))
-        : ` ${where} `.includes(` ${text} `),
-    );
-    return found !== isExcluded;
-  });
-}
-
-const QUERIES = [
-  'ant',
-  'bee cat',
-  '"bee cat"',
-  'dog -elk',
-  'fox -"fox gnu"',
-  '-ant',
-  'ant bee cat dog elk emu fox gnu',
-  'ant*',
-  'gnu* -bee',
-  '-"emu emu" -cat',
-  'zeb*',
-];
-
-async function expectAll(key: string): Promise<number> {
-  const posts = await app.prisma.post.findMany({ orderBy: [{ createdAt: 'desc' }, { id: 'desc' }] });
-  let shortPages = 0;
-  for (const query of QUERIES) {
-    const expected = posts.filter((post) => matches(query, post)).map(({ id }) => id);
-    const crawled = await crawl(app, key, { query, first: 7 });
-    expect(crawled.ids, query).toEqual(expected);
-    shortPages += crawled.shortPages;
-  }
-  return shortPages;
-}
+const expectAll = async (key: string): Promise<number> =>
+  expectAllFound(
+    app,
+    key,
+    await app.prisma.post.findMany({ orderBy: [{ createdAt: 'desc' }, { id: 'desc' }] }),
+    7,
+  );
 
 describe('The index', () => {
   it('has every committed change, whatever kills the indexer, while buckets fill up', async () => {
@@ -204,28 +164,30 @@ describe('The index', () => {
     await app.prisma.searchBucket.deleteMany();
     await app.prisma.searchEntry.deleteMany();
     await app.prisma.tagCount.deleteMany();
-    const random = draw(20_261_130);
+    const random = seededRandom('search: posts');
+    const kills = seededRandom('search: kills');
     const bucketPosts = 3;
     const past = Array.from({ length: 230 }, (_, index) => ({
       authorId: author.id,
       createdAt: new Date(Date.UTC(2020, 0, 1) + Math.floor(index / 3)),
-      title: random.text(),
-      body: index < 3 ? 'zebra' : random.text(),
+      title: randomWords(random),
+      body: index < 3 ? 'zebra' : randomWords(random),
     }));
     const known = await seedPosts(app, past);
     let stop = false;
     const indexing = (async () => {
       while (!stop) {
-        const database = killedAt(app.database, random.below(12));
+        const database = killedAt(app.database, kills.below(12));
         const indexer = createIndexer(app, { bucketPosts, database });
         for (let steps = 0; steps < 4; steps += 1)
           await indexer.step().catch(({ message }: Error) => expect(message).toBe('killed'));
       }
     })();
-    const writer = async () => {
+    const writer = async (label: string) => {
+      const random = seededRandom(`search: ${label}`);
       for (let count = 0; count < 25; count += 1) {
-        const id = random.one(known);
-        const [title, body] = [random.text(), random.text()];
+        const id = random.pick(known);
+        const [title, body] = [randomWords(random), randomWords(random)];
         const change = random.below(4);
         if (change < 2) known.push(await createPost(app, author.key, { title, body }));
         else {
@@ -236,7 +198,7 @@ describe('The index', () => {
         }
       }
     };
-    await Promise.all([writer(), writer(), writer()]);
+    await Promise.all(['one', 'two', 'three'].map(writer));
     stop = true;
     await indexing;
     await catchUp(app, createIndexer(app, { bucketPosts }));
