@@ -4,8 +4,8 @@ import type { Target } from './keyed-posts.ts';
 
 /** One server after the other on the same database. */
 export interface RestartedServer extends Target {
-  /** Kills the server as it is and starts the next. Resolves once that listens. */
-  crash(): Promise<void>;
+  /** Kills the server as it is, and starts the next after `meanwhile`. Resolves once that listens. */
+  crash(meanwhile?: () => Promise<unknown>): Promise<void>;
   /** Does something while no server runs. */
   whileStopped<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -23,9 +23,9 @@ export async function restartedServer(dataDir: string, settings: Settings): Prom
 
   return {
     origin: async () => (await current).origin,
-    async crash() {
+    async crash(meanwhile = async () => undefined) {
       const ended = end('SIGKILL');
-      current = ended.then(start);
+      current = ended.then(meanwhile).then(start);
       await current;
     },
     async whileStopped(work) {
