@@ -25,7 +25,7 @@ it('another instance goes on with the search index when the one that writes it i
   await other.query('BEGIN; LOCK TABLE search_entries IN SHARE ROW EXCLUSIVE MODE');
   await create();
   const WAITING = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'search_entries'::regclass`;
-  await until('a write to the index', async () => (await other.query(WAITING)).rowCount === 1);
+  await until('a write to the index', async () => (await other.query(WAITING)).rowCount !== 0);
   const readLag = () => readMetric(app, 'content_graph_search_lag_seconds');
   expect(await readLag()).toBe(0);
   writer.kill('SIGKILL');
