@@ -71,6 +71,14 @@ describe('the example page', () => {
     await page.getByRole('button', { name: '1 new post' }).waitFor();
     await movePointerAway(page);
     await expectAccessible(page, 'list');
+    const searchBox = page.getByRole('searchbox', { name: 'Search posts' });
+    await searchBox.fill('loops');
+    await page.getByText('1 post found.').waitFor();
+    await expectAccessible(page, 'search');
+    await searchBox.fill('nowhere');
+    await page.getByText('No post found.').waitFor();
+    await expectAccessible(page, 'search that finds nothing');
+    await searchBox.press('Escape');
 
     await page.getByRole('link', { name: 'Notes on the Analytical Engine' }).click();
     await page.getByRole('heading', { name: 'Comments (3)' }).waitFor();
@@ -131,8 +139,8 @@ describe('the example page', () => {
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('Skip to the content');
     await page.keyboard.press('Enter');
-    // Past the menu that sorts the list.
-    await page.keyboard.press('Tab');
+    // Past the menu that sorts the list, and past the tags. The list follows its search box.
+    await page.getByRole('searchbox', { name: 'Search posts' }).focus();
     await page.keyboard.press('Tab');
     const first = await focused();
     await page.keyboard.press('Enter');

@@ -74,9 +74,9 @@ export function startApp(root: HTMLElement): void {
     notice = undefined;
     workspace?.open(routeOf(location.hash));
     show();
-    // A reader who chooses an order may choose another one.
-    if (document.activeElement instanceof HTMLSelectElement) return;
-    if (workspace?.restorePlace() !== true) focusHeading();
+    // A reader who chooses an order or a tag may choose another one.
+    if (document.activeElement?.closest('select, .side')) announce(workspace?.screen?.title ?? '');
+    else if (workspace?.restorePlace() !== true) focusHeading();
   }
 
   function skip(event: Event): void {

@@ -10,10 +10,14 @@ export type Order = keyof typeof ORDERS;
 /** A list of posts: of a tag, of a user by handle or id, or of all posts. */
 export interface ListRoute {
   readonly screen: 'posts';
-  readonly tag?: string;
+  readonly tag?: string | undefined;
   readonly user?: string;
   readonly order: Order;
+  /** Only posts that this search finds, the newest first. */
+  readonly query?: string;
 }
+
+export type ListPlace = Omit<ListRoute, 'screen'>;
 
 /** The address of a screen, after `#`. */
 export type Route =
@@ -42,8 +46,10 @@ export function routeOf(hash: string): Route {
   if (first === 'drafts') return name === '' ? { screen: 'drafts' } : { screen: 'draft', id: name };
   if (first === 'posts' && name !== '')
     return last === 'edit' ? { screen: 'edit', id: name } : { screen: 'post', slug: name };
-  const sort = new URLSearchParams(search).get('sort');
-  const list = { screen: 'posts', order: isOrder(sort) ? sort : 'newest' } as const;
+  const parameters = new URLSearchParams(search);
+  const sort = parameters.get('sort');
+  const query = parameters.get('q')?.trim() ?? '';
+  const list = { screen: 'posts', order: isOrder(sort) ? sort : 'newest', query } as const;
   if (name === '') return list;
   if (first === 'tags') return { ...list, tag: name };
   return first === 'users' ? { ...list, user: name } : list;
@@ -61,7 +67,8 @@ export const userPath = ({ id, handle }: { readonly id: string; readonly handle:
   under('users', handle ?? id);
 
 /** The address of a list. */
-export function listPath({ tag, user, order }: Omit<ListRoute, 'screen'> = { order: 'newest' }): string {
+export function listPath({ tag, user, order, query }: ListPlace = { order: 'newest' }): string {
   const path = tag !== undefined ? tagPath(tag) : user !== undefined ? under('users', user) : '#/';
+  if (query) return `${path}?${new URLSearchParams({ q: query })}`;
   return order === 'newest' ? path : `${path}?sort=${order}`;
 }

@@ -11,6 +11,7 @@ import { createPost } from './screens/post.ts';
 import { createPosts, type PostsScreen } from './screens/posts.ts';
 import { createProfile } from './screens/profile.ts';
 import type { Context, Screen } from './screens/screen.ts';
+import { createTags } from './screens/tags.ts';
 
 export interface WorkspaceOptions {
   readonly user: SessionUser;
@@ -25,8 +26,6 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
   const changes = openChanges(client, ChangesSubscription, (data) => data.changes);
   const live = watchLive(changes, client.retry, update);
   let posts: PostsScreen | undefined;
-  /** The address of `posts`. */
-  let postsPath: string | undefined;
   let screen: Screen | undefined;
   let isOpen = true;
   let isAdmin = false;
@@ -41,6 +40,7 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
     isAdmin = data.viewer.role === 'ADMIN';
   }, update);
   void role.run();
+  const tags = createTags({ client, changes, update, onSignedOut: onEnded });
 
   changes.state.subscribe((state) => {
     if (state.status === 'reconnecting' && state.reason === 'unauthenticated') onEnded();
@@ -61,8 +61,8 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
       if (isOpen && isCurrent()) location.hash = hash;
     };
     const mayChange = (authorId: string) => isAdmin || authorId === user.id;
-    const status = live.render;
-    return { user, client, unsaved, changes, mutate, mayChange, status, update, onSignedOut: onEnded, go };
+    const parts = { status: live.render, tags: tags.render };
+    return { user, client, unsaved, changes, mutate, mayChange, ...parts, update, onSignedOut: onEnded, go };
   }
 
   function show(create: (context: Context) => Screen): void {
@@ -72,13 +72,11 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
   }
 
   function openPosts(route: ListRoute): void {
-    const path = listPath(route);
-    if (path !== postsPath) {
+    if (posts?.path() !== listPath(route)) {
       posts?.dispose();
       const context = contextFor(() => screen === posts);
       const { user: name } = route;
       posts = name === undefined ? createPosts(context, route) : createProfile(context, name, route);
-      postsPath = path;
     }
     screen = posts;
   }
@@ -111,6 +109,7 @@ export function openWorkspace({ user, update, onSignedOut }: WorkspaceOptions) {
       live.close();
       screen?.dispose();
       posts?.dispose();
+      tags.close();
       client.close();
     },
   };

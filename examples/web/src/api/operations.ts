@@ -108,6 +108,30 @@ const PostsDocument = graphql(
   [SummaryFields],
 );
 
+/** A page can have fewer posts than requested although the list continues. */
+export const SearchQuery = graphql(
+  `
+    query Search($query: String!, $filter: PostFilter, $first: Int!, $after: String) {
+      searchPosts(query: $query, filter: $filter, first: $first, after: $after) {
+        nodes { ...SummaryFields }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  `,
+  [SummaryFields],
+);
+
+export const TagsQuery = graphql(`
+  query Tags($after: String) {
+    tags(first: 20, after: $after) {
+      nodes { name postCount }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`);
+
+export type Tag = ResultOf<typeof TagsQuery>['tags']['nodes'][number];
+
 /** Finds a post by its slug, a former slug or its id. */
 const PostDocument = graphql(
   `

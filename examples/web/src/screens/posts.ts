@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import type { Summary } from '../api/operations.ts';
 import { createHeld } from '../live/held.ts';
-import { openPosts } from '../live/list.ts';
+import { type List, openPosts } from '../live/list.ts';
 import { mayBeRead, TOP_PX } from '../live/reader.ts';
 import { announce } from '../parts/announce.ts';
 import { avatar, byline, tagList } from '../parts/byline.ts';
@@ -11,10 +11,19 @@ import { type ListRoute, listPath, ORDERS, type Order, postPath } from '../route
 import type { Context, Screen } from './screen.ts';
 
 const PAGE_SIZE = 10;
+/** A search begins this long after the last key. */
+const PAUSE_MS = 200;
+/** The service takes 200 characters, one of which may be added. */
+const MAX_QUERY = 199;
+
+const HINT =
+  'Every word must be in a post, from its beginning. Quotes keep words together, and a minus sign excludes one.';
 
 const counted = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
 export interface PostsScreen extends Screen {
+  /** The address of the list, which changes with the search. */
+  readonly path: () => string;
   find(slug: string): Summary | undefined;
   /** Returns to where the reader was. False if there is no such place. */
   restore(): boolean;
@@ -28,18 +37,54 @@ interface AuthorOptions {
   readonly head: () => TemplateResult | typeof nothing;
 }
 
-/** The list of posts, of the posts with a tag, or of the posts of an author. */
+/** The list of posts, of the posts with a tag, or of the posts of an author, and a search in it. */
 export function createPosts(context: Context, route: ListRoute, options?: AuthorOptions): PostsScreen {
-  const { user, status, update, go } = context;
+  const { user, status, tags, update, go } = context;
   const { tag, order } = route;
-  const title = tag === undefined ? 'Posts' : `Posts tagged “${tag}”`;
-  const isByChange = order === 'updated';
-  /** In the order of changes, a changed post waits as a new one does, because it moves. */
-  const held = createHeld<Summary>(isByChange ? ({ id, updatedAt }) => `${id} ${updatedAt}` : undefined);
+  const heading = tag === undefined ? 'Posts' : `Posts tagged “${tag}”`;
+  let { query = '' } = route;
+  let text = query;
+  let typing: ReturnType<typeof setTimeout> | undefined;
+  let held: ReturnType<typeof createHeld<Summary>>;
+  let list: List<Summary>;
+  /** Shown until the next search has found something. */
+  let previous: readonly Summary[] = [];
   let place = { top: 0, slug: '' };
   let isShown = false;
-  const selection = { tag, author: options?.author, order };
-  const list = openPosts(context, selection, PAGE_SIZE, ({ items = [] }) => arrive(held.take(items)));
+
+  const isByChange = () => order === 'updated' && query === '';
+  const path = () => listPath({ ...route, query });
+
+  function open(): void {
+    /** In the order of changes, a changed post waits as a new one does, because it moves. */
+    held = createHeld<Summary>(isByChange() ? ({ id, updatedAt }) => `${id} ${updatedAt}` : undefined);
+    const selection = { tag, author: options?.author, order, query };
+    list = openPosts(context, selection, PAGE_SIZE, ({ items = [] }) => arrive(held.take(items)));
+  }
+
+  function search(): void {
+    if (text.trim() === query) return;
+    previous = shown();
+    query = text.trim();
+    list.close();
+    open();
+    history.replaceState(null, '', path());
+    void update();
+  }
+
+  function type(next: string, pauseMs: number): void {
+    text = next;
+    clearTimeout(typing);
+    typing = setTimeout(search, pauseMs);
+    void update();
+  }
+
+  function isSearching(): boolean {
+    const { items, hasMore, error } = list.current;
+    return error === undefined && (items === undefined || (items.length === 0 && hasMore));
+  }
+
+  const shown = () => (isSearching() ? previous : held.shown);
 
   async function more(): Promise<void> {
     const before = held.shown.length;
@@ -66,7 +111,7 @@ export function createPosts(context: Context, route: ListRoute, options?: Author
     if (!isOwn)
       announce(
         posts.length === 1
-          ? `${isByChange ? 'Changed' : 'New'} post by ${post.author.name}: ${post.title}`
+          ? `${isByChange() ? 'Changed' : 'New'} post by ${post.author.name}: ${post.title}`
           : news(posts.length),
       );
   }
@@ -80,7 +125,7 @@ export function createPosts(context: Context, route: ListRoute, options?: Author
     });
   }
 
-  const news = (count: number) => counted(count, isByChange ? 'changed post' : 'new post');
+  const news = (count: number) => counted(count, isByChange() ? 'changed post' : 'new post');
 
   const row = (post: Summary) => html`<li>
     <article class="row">
@@ -101,16 +146,17 @@ export function createPosts(context: Context, route: ListRoute, options?: Author
   </li>`;
 
   const waitingButton = () => html`<div class="waiting">
-    <button type="button" class="pill" @click=${showWaiting}>
+    <button type="button" class="primary pill" @click=${showWaiting}>
       ${news(held.waiting.length)}
     </button>
   </div>`;
 
   function foot(): TemplateResult | typeof nothing {
     const { items, error, hasMore, isReading } = list.current;
+    if (isSearching()) return query === '' ? html`<p class="soft loading">Loading posts…</p>` : nothing;
     if (items === undefined || error !== undefined) return nothing;
     if (!hasMore)
-      return html`<p class="end soft">${held.shown.length === 0 ? 'No posts yet.' : 'These are all posts.'}</p>`;
+      return html`<p class="end soft">${held.shown.length > 0 ? 'These are all posts.' : query === '' ? 'No posts yet.' : HINT}</p>`;
     return html`<button type="button" class="more" aria-busy=${isReading} @click=${more}>
       ${isReading ? 'Loading…' : 'More'}
     </button>`;
@@ -119,7 +165,7 @@ export function createPosts(context: Context, route: ListRoute, options?: Author
   function sortMenu(): TemplateResult {
     const onChange = ({ currentTarget }: Event) => {
       if (currentTarget instanceof HTMLSelectElement)
-        go(listPath({ ...route, order: currentTarget.value as Order }));
+        go(listPath({ ...route, query, order: currentTarget.value as Order }));
     };
     const option = ([name, { label }]: [string, { label: string }]) =>
       html`<option value=${name} ?selected=${name === order}>${label}</option>`;
@@ -129,20 +175,52 @@ export function createPosts(context: Context, route: ListRoute, options?: Author
     </div>`;
   }
 
-  function head(): TemplateResult {
-    const heading = html`<h1 tabindex="-1">${title}</h1>`;
-    const all = html`<a class="clear" href=${listPath({ order })}>Show all posts</a>`;
-    return html`${options?.head()}
-      <div class="screen-head">
-        ${options === undefined ? heading : html`<h2>Posts</h2>`}
-        ${tag === undefined ? nothing : all} ${status()} ${sortMenu()}
-      </div>`;
+  function found(): string {
+    if (query === '' || list.current.error !== undefined) return '';
+    if (isSearching()) return 'Searching…';
+    const { length } = held.shown;
+    return length === 0
+      ? 'No post found.'
+      : `${counted(length, 'post')} found${list.current.hasMore ? ' so far' : ''}.`;
   }
 
+  function searchBox(): TemplateResult {
+    const onInput = ({ currentTarget }: Event) => {
+      if (currentTarget instanceof HTMLInputElement) type(currentTarget.value, PAUSE_MS);
+    };
+    const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && type('', 0);
+    const onSubmit = (event: SubmitEvent) => {
+      event.preventDefault();
+      if (text.trim() === query && !isSearching()) linkOf(shown()[0]?.slug)?.focus();
+      else type(text, 0);
+    };
+    return html`<form role="search" @submit=${onSubmit}>
+      <input type="search" aria-label="Search posts" placeholder="Search" maxlength=${MAX_QUERY} autocomplete="off"
+        .value=${text} @input=${onInput} @keydown=${onKey} />
+      <p class="found soft" role="status" aria-busy=${isSearching()}>${found()}</p>
+    </form>`;
+  }
+
+  function head(): TemplateResult {
+    const isAll = options === undefined;
+    return html`${options?.head()}
+      <div class="screen-head">
+        ${isAll ? html`<h1 tabindex="-1">${heading}</h1>` : html`<h2>Posts</h2>`}
+        ${status()} ${query === '' ? sortMenu() : nothing}
+      </div>
+      ${isAll ? tags({ ...route, query: text.trim() }) : nothing} ${searchBox()}`;
+  }
+
+  open();
   return {
-    title,
-    find: (slug) => held.shown.find((post) => post.slug === slug),
+    get title() {
+      return query === '' ? heading : `${query} – ${heading}`;
+    },
+    path,
+    find: (slug) => shown().find((post) => post.slug === slug),
     leave() {
+      clearTimeout(typing);
+      text = query;
       isShown = false;
       place = { ...place, top: window.scrollY };
     },
@@ -154,16 +232,17 @@ export function createPosts(context: Context, route: ListRoute, options?: Author
     },
     render() {
       isShown = true;
-      const { items, error, isReading } = list.current;
-      const isEmpty = items === undefined;
+      const posts = shown();
       return html`${head()}
         ${held.waiting.length === 0 ? nothing : waitingButton()}
-        <ol class="posts card" ?hidden=${held.shown.length === 0} aria-busy=${isReading && isEmpty}>
-          ${repeat(held.shown, ({ id }) => id, row)}
+        <ol class="posts card" ?hidden=${posts.length === 0} aria-busy=${isSearching()}>
+          ${repeat(posts, ({ id }) => id, row)}
         </ol>
-        ${isEmpty && error === undefined ? html`<p class="soft loading">Loading posts…</p>` : foot()}
-        ${listNotice(list.current, list.retry)}`;
+        ${foot()} ${listNotice(list.current, list.retry)}`;
     },
-    dispose: list.close,
+    dispose() {
+      clearTimeout(typing);
+      list.close();
+    },
   };
 }

@@ -54,6 +54,7 @@ export function createProfile(context: Context, name: string, route: ListRoute):
     get title() {
       return user?.name ?? (user === null ? 'Not found' : 'Profile');
     },
+    path: () => posts?.path() ?? listPath(route),
     find: (slug) => posts?.find(slug),
     leave: () => posts?.leave(),
     restore: () => posts?.restore() === true,

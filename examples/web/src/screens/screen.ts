@@ -3,6 +3,7 @@ import type { TemplateResult } from 'lit-html';
 import type { Change } from '../api/operations.ts';
 import type { TaskContext } from '../forms/task.ts';
 import type { UnsavedTexts } from '../forms/unsaved.ts';
+import type { ListPlace } from '../router.ts';
 
 /** What the window shows for a route. Its heading is an `h1` that can be focused. */
 export interface Screen {
@@ -33,6 +34,8 @@ export interface Context extends TaskContext {
   readonly mayChange: (authorId: string) => boolean;
   /** Says whether the page is live. */
   readonly status: () => TemplateResult;
+  /** Links to the posts with each tag, from a list of posts. */
+  readonly tags: (place: ListPlace) => TemplateResult;
   /** Renders again soon. Resolves when it has. */
   readonly update: () => Promise<void>;
   /** Goes to another address, unless the user has left this screen. */
