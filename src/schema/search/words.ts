@@ -69,7 +69,7 @@ export interface Run {
   readonly isDense: boolean;
   /** True for a single character of a script without spaces, with which pairs begin. */
   readonly isSingle: boolean;
-  /** The last character of pairs, which has a position of its own before the next word. */
+  /** The last character of pairs, which has a separate position before the next word. */
   readonly end?: string | undefined;
 }
 
