@@ -58,7 +58,9 @@ async function loadPosts(client: Client, from: number, to: number): Promise<void
 
 /** What bulk loading leaves behind, and the figures that the planner goes by. */
 export async function tidy(client: Client): Promise<void> {
-  await client.query('VACUUM (ANALYZE) users, posts, comments, tags, events, idempotency_keys');
+  await client.query(
+    'VACUUM (ANALYZE) users, posts, comments, tags, events, idempotency_keys, search_entries',
+  );
 }
 
 /** Fills an empty database. */
@@ -71,6 +73,13 @@ export async function load(client: Client, { users, posts }: Size): Promise<void
 /** Takes away what measurements have written, so that the next ones read the same posts as the first. */
 export async function removeWritten(client: Client): Promise<void> {
   await client.query(`DELETE FROM posts WHERE created_at > ${NEWEST}`);
-  await client.query('TRUNCATE events, idempotency_keys');
+  // Without the event at its position, or with a position that moves meanwhile, the search index would be compared with
+  // all posts. The statements are one transaction.
+  await client.query(
+    `UPDATE search_position SET revision = revision + 1;
+     DELETE FROM search_entries WHERE created_at > ${NEWEST};
+     DELETE FROM events WHERE NOT EXISTS (SELECT FROM search_position WHERE event_id = events.id)`,
+  );
+  await client.query('TRUNCATE idempotency_keys');
   await tidy(client);
 }

@@ -6,6 +6,8 @@ import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
 import { createLogger } from '../../src/platform/log/log.ts';
+import { createMetrics } from '../../src/platform/metrics/metrics.ts';
+import { createSearchIndexer } from '../../src/schema/search/indexer.ts';
 import { load, type Size } from './content.ts';
 
 const SCOPES: readonly Scope[] = ['posts:read', 'posts:write', 'comments:write', 'users:read'];
@@ -60,6 +62,10 @@ export async function prepare({
       await furnish?.(client);
       // Those whom the service is held against have no id of their own making; their rows get one all the same.
       await client.query('ALTER TABLE posts ALTER id SET DEFAULT gen_random_uuid()');
+      // The service would index the posts while it is measured.
+      const isElected = () => Promise.resolve(true);
+      const indexer = createSearchIndexer({ database, log, metrics: createMetrics(), isElected });
+      while (await indexer.step());
       const readerIds = await readers(client);
       const made: string[] = [];
       for (const userId of readerIds.slice(0, keys)) {
