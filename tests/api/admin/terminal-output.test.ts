@@ -49,6 +49,8 @@ async function runOnTerminal(args: readonly string[]): Promise<{ stdout: string;
 const PRINT_TEXT: readonly (readonly [command: string, ...args: string[]])[] = [
   ['user list'],
   ['user export', EMAIL],
+  ['user link', EMAIL, '--issuer', HOSTILE, '--subject', HOSTILE],
+  ['user unlink', EMAIL, '--issuer', HOSTILE, '--subject', HOSTILE],
   ['api-key list'],
   ['api-key show', KEY_ID],
   ['oauth-client list'],
