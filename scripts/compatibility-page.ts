@@ -56,7 +56,9 @@ stopped, and other instances create posts.`,
 response of another. Streams deliver each event immediately, close with their client, and resume on an instance that is
 ready. A page of the same origin signs in and writes; a page of another origin gets FORBIDDEN.`,
   oauth: `The clients use the [OAuth server](../guides/oauth.md) of the service. A user signs in with PKCE, and the access token calls
-the API. ID tokens name the user ([OpenID Connect](../guides/openid-connect.md)). A refresh replaces both tokens. A service acts for its owner with client credentials. A revoked sign-in is rejected.`,
+the API. ID tokens name the user ([OpenID Connect](../guides/openid-connect.md)). A refresh replaces both tokens. A service
+acts for its owner with client credentials. A revoked sign-in is rejected. A sign-out ends the user's session at the service
+and leads back to the application.`,
   issuers: `The service accepts the [JWTs](../guides/jwt.md#key-sets) of an issuer for accounts of the service, and
 rejects the issuer's tokens for another audience.`,
 };

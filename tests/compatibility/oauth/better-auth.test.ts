@@ -3,7 +3,7 @@ import { memoryAdapter } from 'better-auth/adapters/memory';
 import { genericOAuth } from 'better-auth/plugins';
 import { Browser } from '../../support/credentials/oauth.ts';
 import { describeOAuthClient, OPENID_SCOPES } from '../support/oauth-row.ts';
-import { WORKS, worksWith } from '../support/results.ts';
+import { WORKS } from '../support/results.ts';
 import { packageVersion } from '../support/versions.ts';
 
 const ORIGIN = 'https://application.example';
@@ -13,12 +13,13 @@ describeOAuthClient({
   version: packageVersion('better-auth'),
   checks: {
     discovery: WORKS,
-    signIn: worksWith('`genericOAuth` with `pkce: true`'),
+    signIn: WORKS,
     openid: WORKS,
     refresh: WORKS,
+    signOut: WORKS,
   },
   redirectUri: `${ORIGIN}/api/auth/callback/content-graph`,
-  createDriver({ issuer, application }) {
+  createDriver({ issuer, application, signedOutUri }) {
     const auth = betterAuth({
       baseURL: ORIGIN,
       secret: 'a secret of the suite, which is long',
@@ -33,7 +34,6 @@ describeOAuthClient({
               clientId: application.id,
               clientSecret: application.secret,
               scopes: OPENID_SCOPES.split(' '),
-              pkce: true,
             },
           ],
         }),
@@ -72,6 +72,10 @@ describeOAuthClient({
         return { accessToken, refreshToken: '', userName: user.name };
       },
       refresh: async () => send('/refresh-token', await selectAccount()),
+      async signOut(visit) {
+        const { url } = await send('/sign-out', { callbackURL: signedOutUri });
+        return visit(new URL(url));
+      },
     };
   },
 });

@@ -1,30 +1,35 @@
 import * as client from 'openid-client';
-import { API_SCOPES, describeOAuthClient, type RegisteredClient } from '../support/oauth-row.ts';
-import { WORKS, worksWith } from '../support/results.ts';
+import { describeOAuthClient, OPENID_SCOPES, type RegisteredClient } from '../support/oauth-row.ts';
+import { WORKS } from '../support/results.ts';
 import { packageVersion } from '../support/versions.ts';
 
 const REDIRECT_URI = 'https://application.example/callback';
 
-const tokensOf = ({ access_token, refresh_token }: client.TokenEndpointResponse) => ({
-  accessToken: access_token,
-  refreshToken: refresh_token ?? '',
+type TokenResponse = client.TokenEndpointResponse & client.TokenEndpointResponseHelpers;
+
+const tokensOf = (response: TokenResponse) => ({
+  accessToken: response.access_token,
+  refreshToken: response.refresh_token ?? '',
+  userName: String(response.claims()?.name),
+  idToken: response.id_token ?? '',
 });
 
 describeOAuthClient({
   name: 'openid-client',
   version: packageVersion('openid-client'),
   checks: {
-    discovery: worksWith("`algorithm: 'oauth2'` in `discovery`"),
+    discovery: WORKS,
     signIn: WORKS,
+    openid: WORKS,
     refresh: WORKS,
     service: WORKS,
     revocation: WORKS,
+    signOut: WORKS,
   },
   redirectUri: REDIRECT_URI,
-  async createDriver({ issuer, application, service }) {
+  async createDriver({ issuer, application, service, signedOutUri }) {
     const discover = ({ id, secret }: RegisteredClient) =>
       client.discovery(new URL(issuer), id, secret, undefined, {
-        algorithm: 'oauth2',
         // The service of the test has no certificate.
         execute: [client.allowInsecureRequests],
       });
@@ -36,7 +41,7 @@ describeOAuthClient({
         const state = client.randomState();
         const url = client.buildAuthorizationUrl(config, {
           redirect_uri: REDIRECT_URI,
-          scope: API_SCOPES,
+          scope: OPENID_SCOPES,
           code_challenge: await client.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
           state,
@@ -48,6 +53,13 @@ describeOAuthClient({
       requestClientCredentials: async () =>
         (await client.clientCredentialsGrant(await discover(service))).access_token,
       revoke: ({ refreshToken }) => client.tokenRevocation(config, refreshToken),
+      signOut: (visit, { idToken = '' }) =>
+        visit(
+          client.buildEndSessionUrl(config, {
+            id_token_hint: idToken,
+            post_logout_redirect_uri: signedOutUri,
+          }),
+        ),
     };
   },
 });

@@ -13,6 +13,7 @@ export const OPENID_SCOPES = `openid profile email ${API_SCOPES}`;
 /** A client as `oauth-client create` prints it. */
 export interface RegisteredClient {
   readonly id: string;
+  /** Empty for a public client. */
   readonly secret: string;
 }
 
@@ -21,6 +22,7 @@ export interface Tokens {
   readonly refreshToken: string;
   /** The name in the ID token. */
   readonly userName?: string;
+  readonly idToken?: string;
 }
 
 /** Goes to a URL as the browser of a user does. @returns the URL of the application to which the browser is sent */
@@ -35,6 +37,8 @@ export interface OAuthPlace {
   readonly application: RegisteredClient;
   /** Acts for its owner. */
   readonly service: RegisteredClient;
+  /** Where the application sees users who have signed out. */
+  readonly signedOutUri: string;
 }
 
 /** A library as an application uses it. It is without a method for what the library does not offer. */
@@ -46,10 +50,14 @@ export interface OAuthDriver {
   /** @returns an access token */
   requestClientCredentials?(): Promise<string>;
   revoke?(tokens: Tokens): Promise<void>;
+  /** Sends the user to sign out. @returns the URL of the application to which the browser is sent */
+  signOut?(visit: Visit, tokens: Tokens): Promise<URL>;
 }
 
 export interface OAuthRow extends Omit<Row<'oauth'>, 'group'> {
   readonly redirectUri: string;
+  /** True for an application that has no secret. */
+  readonly isPublic?: boolean;
   createDriver(place: OAuthPlace): OAuthDriver | Promise<OAuthDriver>;
 }
 
@@ -58,10 +66,15 @@ function provided<Method>(method: Method | undefined): Method {
   return method;
 }
 
-/** The pages of the service as a user goes through them, who signs in and allows what is asked. */
-export async function visitAs({ email, password }: Person, origin: string, url: URL): Promise<URL> {
-  const service = { fetch: (path: string, init?: RequestInit) => fetch(new URL(path, origin), init) };
-  const browser = new Browser(service, {}, origin);
+/** The browser of a user at the service. */
+const openBrowser = (origin: string): Browser =>
+  new Browser({ fetch: (path, init) => fetch(new URL(path, origin), init) }, {}, origin);
+
+const isSignedIn = async (browser: Browser): Promise<boolean> =>
+  (await (await browser.fetch('/login')).json()).user !== null;
+
+/** The pages of the service as a user goes through them, who signs in and confirms what is asked. */
+async function visitAs({ email, password }: Person, browser: Browser, url: URL): Promise<URL> {
   let step = await browser.open(url.href);
   while (step.left === undefined) {
     const page = await step.response.text();
@@ -80,35 +93,41 @@ export async function nameOf(api: string, accessToken: string): Promise<string |
   return data?.viewer.name;
 }
 
-async function register({ admin, ada, grace, first }: Cluster, redirectUri: string): Promise<OAuthPlace> {
+async function register(
+  { admin, ada, grace, first }: Cluster,
+  { redirectUri, isPublic }: Required<Pick<OAuthRow, 'redirectUri' | 'isPublic'>>,
+): Promise<OAuthPlace> {
   const create = async ({ email }: Person, name: string, ...more: readonly string[]) => {
     const options = ['--owner', email, '--name', name, ...more];
-    const { client_id: id, client_secret: secret } = await admin<{
+    const { client_id: id, client_secret: secret = '' } = await admin<{
       readonly client_id: string;
-      readonly client_secret: string;
+      readonly client_secret?: string;
     }>('oauth-client', 'create', ...options);
     return { id, secret };
   };
+  const signedOutUri = new URL('/signed-out', redirectUri).href;
   const users = ['--grants', 'authorization_code refresh_token', '--scopes', OPENID_SCOPES];
+  const uris = ['--redirect-uri', redirectUri, '--post-logout-redirect-uri', signedOutUri];
   const [application, service] = await Promise.all([
-    create(ada, 'Application', ...users, '--redirect-uri', redirectUri),
+    create(ada, 'Application', ...users, ...uris, ...(isPublic ? ['--public'] : [])),
     create(grace, 'Service', '--grants', 'client_credentials', '--scopes', API_SCOPES),
   ]);
-  return { issuer: first.origin, api: first.url, application, service };
+  return { issuer: first.origin, api: first.url, application, service, signedOutUri };
 }
 
 /** Defines the tests of an OAuth library. */
-export function describeOAuthClient({ createDriver, redirectUri, ...row }: OAuthRow): void {
+export function describeOAuthClient({ createDriver, redirectUri, isPublic = false, ...row }: OAuthRow): void {
   const { check } = createRow({ group: 'oauth', ...row });
   const cluster = provideCluster();
   let place: Promise<OAuthPlace> | undefined;
 
   const start = async () => {
-    place ??= register(cluster(), redirectUri);
-    const { api, ...registered } = await place;
-    const driver = await createDriver({ api, ...registered });
-    const signIn = () => driver.signIn((url) => visitAs(cluster().ada, cluster().first.origin, url));
-    return { api, driver, signIn };
+    place ??= register(cluster(), { redirectUri, isPublic });
+    const registered = await place;
+    const driver = await createDriver(registered);
+    const browser = openBrowser(registered.issuer);
+    const visit: Visit = (url) => visitAs(cluster().ada, browser, url);
+    return { ...registered, driver, browser, visit, signIn: () => driver.signIn(visit) };
   };
 
   check('discovery', 'finds the endpoints by the issuer', async () => {
@@ -148,5 +167,14 @@ export function describeOAuthClient({ createDriver, redirectUri, ...row }: OAuth
     expect(await nameOf(api, tokens.accessToken)).toBe('Ada');
     await provided(driver.revoke)(tokens);
     await until('the revocation', async () => (await nameOf(api, tokens.accessToken)) === undefined);
+  });
+
+  check('signOut', 'ends the session of its user at the service', async () => {
+    const { driver, browser, visit, signIn, signedOutUri } = await start();
+    const tokens = await signIn();
+    expect(await isSignedIn(browser)).toBe(true);
+    const { origin, pathname } = await provided(driver.signOut)(visit, tokens);
+    expect(`${origin}${pathname}`).toBe(signedOutUri);
+    expect(await isSignedIn(browser)).toBe(false);
   });
 }

@@ -40,6 +40,7 @@ export const GROUPS = {
       refresh: 'refresh',
       service: 'client credentials',
       revocation: 'revocation',
+      signOut: 'sign-out',
     },
   },
   issuers: {
