@@ -114,7 +114,7 @@ interface TagSizes extends Pick<TagsInput, 'first'> {
   readonly checksRows?: boolean;
 }
 
-/** A variable may hold a prefix, and a document costs the same with all variables. */
+/** A variable may hold a prefix, and the cost of a document does not depend on variables. */
 const hasPrefix = (given: readonly ArgumentNode[]): boolean =>
   given.some(({ name, value }) => name.value === 'prefix' && value.kind !== Kind.NULL);
 
