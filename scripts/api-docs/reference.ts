@@ -130,7 +130,8 @@ function fieldTable(owner: string, fields: readonly Field[], shared?: Common['sh
     const isList = !isLeafType(getNamedType(field.type)) && field.args.length === 0;
     const words = [
       ...deprecation(field),
-      ...(shared?.has(fieldKey(field)) ? [] : [describe(field)]),
+      // The section of a field with arguments has its description.
+      ...(shared?.has(fieldKey(field)) || field.args.length > 0 ? [] : [describe(field)]),
       ...(cost !== undefined && isList ? [`${link('Cost', 'Cost')}: ${cost}.`] : []),
     ];
     return [

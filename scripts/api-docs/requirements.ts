@@ -35,11 +35,7 @@ export function costOf(field: Field): string | undefined {
   );
   const skipping = has('offset') ? costFor(field, { offset: SKIPPED }).field - plain.field : 0;
   const own = skipping > 0 ? `${plain.field} + ⌈\`offset\` ÷ ${SKIPPED / skipping}⌉` : `${plain.field}`;
-  if (sized.length > 0) {
-    const [size] = sized;
-    const alias = sized.length > 1 ? ` or \`${sized[1]}\`` : '';
-    return `${own} + \`${size}\`${alias} (${plain.multiplier} if absent) × selection`;
-  }
+  if (sized.length > 0) return `${own} + \`${sized[0]}\` × selection`;
   return plain.multiplier === 1 && plain.field === 1 ? undefined : `${own} + ${plain.multiplier} × selection`;
 }
 

@@ -69,7 +69,7 @@ describe('the reference of a schema', () => {
     const fields = { items: { type: item, args, extensions: { complexity } }, one: { type: item, args } };
     const schema = new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields }) });
     const [, items = '', one = ''] = apiReference(schema, '').split(/^### Query\./m);
-    expect(items).toContain('3 + `limit` (20 if absent) × selection');
+    expect(items).toContain('3 + `limit` × selection');
     expect(one).not.toContain('selection');
   });
 
