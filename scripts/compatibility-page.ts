@@ -60,7 +60,7 @@ the API. ID tokens name the user ([OpenID Connect](../guides/openid-connect.md))
 acts for its owner with client credentials. A revoked sign-in is rejected. A sign-out ends the user's session at the service
 and leads back to the application.`,
   issuers: `The service accepts the [JWTs](../guides/jwt.md#key-sets) of an issuer for accounts of the service, and
-rejects the issuer's tokens for another audience.`,
+rejects the issuer's tokens for another audience. A subject that is not an account id gets [an account](../guides/identity-providers.md).`,
 };
 
 const SEE_ALSO = `## Plugins of Yoga

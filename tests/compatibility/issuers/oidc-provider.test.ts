@@ -31,13 +31,26 @@ const { check } = createRow({
     tokens: worksWith(
       "`JWT_JWKS_URL`, `JWT_ISSUER` and `JWT_AUDIENCE`, and a resource server with `accessTokenFormat: 'jwt'` and ES256",
     ),
+    accounts: worksWith(
+      '`JWT_ACCOUNTS=create`, and `email`, `email_verified` and `name` in the access token by `extraTokenClaims`',
+    ),
   },
 });
 const cluster = provideCluster({
   JWT_JWKS_URL: `${ISSUER}/jwks`,
   JWT_ISSUER: ISSUER,
   JWT_AUDIENCE: AUDIENCE,
+  JWT_ACCOUNTS: 'create',
 });
+
+/** A person as the issuer knows them. */
+interface Subject {
+  readonly id: string;
+  readonly claims?: { readonly name: string; readonly email: string; readonly email_verified: true };
+}
+
+/** Who is at the sign-in page of the issuer. */
+let visitor: Subject | undefined;
 
 function createProvider(): Provider {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -55,6 +68,7 @@ function createProvider(): Provider {
     scopes: API_SCOPES.split(' '),
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    extraTokenClaims: () => visitor?.claims,
     findAccount: (_context, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     features: {
@@ -73,7 +87,7 @@ function createProvider(): Provider {
   });
 }
 
-/** Signs Ada in, and allows what is asked, without pages. */
+/** Signs the visitor in, and allows what is asked, without pages. */
 async function interact(
   provider: Provider,
   request: IncomingMessage,
@@ -81,7 +95,7 @@ async function interact(
 ): Promise<void> {
   const { prompt, params, session } = await provider.interactionDetails(request, response);
   if (prompt.name === 'login') {
-    await provider.interactionFinished(request, response, { login: { accountId: cluster().ada.id } });
+    await provider.interactionFinished(request, response, { login: { accountId: visitor?.id ?? '' } });
     return;
   }
   const grant = new provider.Grant({ accountId: session?.accountId ?? '', clientId: CLIENT.client_id });
@@ -91,7 +105,8 @@ async function interact(
 }
 
 /** The access token that an application gets for a resource. */
-async function signIn(resource: string): Promise<string> {
+async function signIn(resource: string, subject: Subject = { id: cluster().ada.id }): Promise<string> {
+  visitor = subject;
   const url = new URL(ISSUER);
   const server = await oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, PLAIN));
   const { verifier, challenge } = PKCE();
@@ -140,4 +155,14 @@ beforeAll(async () => {
 check('tokens', 'signs tokens for accounts of the service, and none for others count', async () => {
   expect(await nameOf(cluster().first.url, await signIn(AUDIENCE))).toBe('Ada');
   expect(await nameOf(cluster().first.url, await signIn(OTHER_AUDIENCE))).toBeUndefined();
+});
+
+check('accounts', 'creates one account for a subject that is a text', async () => {
+  const subject = {
+    id: 'google-oauth2|103547991597142817347',
+    claims: { name: 'Katherine', email: 'katherine@customer.example', email_verified: true as const },
+  };
+  expect(await nameOf(cluster().first.url, await signIn(AUDIENCE, subject))).toBe('Katherine');
+  const renamed = { ...subject, claims: { ...subject.claims, name: 'Another name' } };
+  expect(await nameOf(cluster().second.url, await signIn(AUDIENCE, renamed))).toBe('Katherine');
 });

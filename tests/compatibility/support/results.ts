@@ -46,7 +46,7 @@ export const GROUPS = {
   issuers: {
     title: 'External issuers',
     tool: 'issuer',
-    checks: { tokens: 'access tokens' },
+    checks: { tokens: 'access tokens', accounts: 'accounts' },
   },
 } as const satisfies Readonly<Record<string, Group>>;
 
