@@ -13,8 +13,8 @@ const HELP: Readonly<Record<LogEventCode, string | readonly LogEventCode[]>> = {
     'The database and 500 clients need `recommended` files, but the limit is `limit`. Raise the limit (`ulimit -n`, `LimitNOFILE`).',
   'service.unknown_setting':
     '`variable` resembles the setting `meant`. Correct the name, or remove the variable.',
-  'service.node_warning': '`err` has the message, for example about a deprecated call. Report it as a bug.',
-  'http.request': 'One line for each response. See [Requests](#requests).',
+  'service.node_warning': '`err` has the message. Report it as a bug.',
+  'http.request': 'See [Requests](#requests).',
   'http.requests_rejected':
     'See [Rejected requests](#rejected-requests) and [a client that does too much](blocks.md).',
   'http.internal_error': 'Report it.',
@@ -23,7 +23,7 @@ const HELP: Readonly<Record<LogEventCode, string | readonly LogEventCode[]>> = {
   'http.cors_rejected': 'In development, once for each `origin`. `hint` says which setting allows it.',
   'http.connection_rejected':
     'All `limit` connections for clients are in use. Raise the limit (`ulimit -n`). With `err`, the system rejected the connection of `peer`.',
-  'graphql.execution_path': 'One line for each executed operation. See [Requests](#requests).',
+  'graphql.execution_path': 'See [Requests](#requests).',
   'graphql.slow_operation': 'See [Slow operations](#slow-operations).',
   'graphql.internal_error': 'Report it, with the stack in `err`. The client got only its request id.',
   'plugins.mutation_failed': 'A bug, in `err`. The response is unchanged.',
@@ -38,8 +38,7 @@ const HELP: Readonly<Record<LogEventCode, string | readonly LogEventCode[]>> = {
   'auth.session_not_verified': 'The request is authenticated again, and rejected if that fails, too.',
   'auth.last_used_store_failed': 'The time for the `credentialType` is late. Nothing else is affected.',
   'auth.key_usage_store_failed': '`api-key show` lacks a use. Nothing else is affected.',
-  'account.export_interrupted':
-    'The service could not read the data to its end. The browser reports a failed download.',
+  'account.export_interrupted': 'The browser reports a failed download.',
   'restrictions.refresh_failed':
     'Later changes are not in force on this instance. The service tries again twice a second.',
   'restrictions.recovered': ['restrictions.refresh_failed'],
@@ -129,10 +128,10 @@ const HELP: Readonly<Record<LogEventCode, string | readonly LogEventCode[]>> = {
     'The database was restored, or a standby took over. Clients whose last event is missing get EVENT_HISTORY_EXPIRED.',
   'events.log_imported': 'A dump was restored. Its `events` precede all new events.',
   'search.indexing_failed':
-    'Searches and counts of tags do not change, or miss recent changes. `err` has the error. The service tries again every second.',
+    'Searches and counts of tags miss recent changes. See `err`. The service tries again every second.',
   'search.indexing_recovered': ['search.indexing_failed'],
   'search.events_lost':
-    'The index is older than the oldest event, or the log has a new generation, for example after a restore. The service compares all posts with the index.',
+    'The index is older than the oldest event, or the log has a new generation, for example after a restore.',
   'search.comparison_started':
     'After an upgrade, `search rebuild` or `search.events_lost`, if the comparison takes longer than 5 s. Until it ends, a search can miss posts, the oldest last.',
   'search.comparison_completed': 'The comparison has taken `durationSeconds`.',
