@@ -18,7 +18,7 @@ const OTHER_MEANINGS: Readonly<Record<string, RegExp>> = {
   'http/html/sign-in.ts': /method="post"/,
   'features/oauth/commands.ts': /--post-logout-redirect-uri/,
   'features/oauth/routes/openid.ts': /method="post"/,
-  'features/oauth/routes/sign-in.ts': /method="post"/,
+  'features/oauth/routes/sign-in-pages.ts': /method="post"/,
   'http/body.ts': /'accept-post'/,
   'database/embedded/worker.ts': /\bpost\(|\bpost = \(/,
 };

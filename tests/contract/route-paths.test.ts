@@ -25,8 +25,6 @@ const READERS = new Map([
   ['features/graphiql/routes.ts', 'finds a file below the path of its route'],
   ['features/development/example.ts', 'finds a file below the path of its route'],
   ['features/oauth/paths.ts', 'reads the parameter in the path of its routes'],
-  ['features/oauth/server.ts', 'hands the path to the library of OAuth'],
-  ['features/oauth/routes/endpoints.ts', 'hands the path to the library of OAuth'],
 ]);
 
 /** A text that begins like a path, and is no file of Linux. The end of a regular expression in quotes is none. */

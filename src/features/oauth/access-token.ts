@@ -1,9 +1,9 @@
-import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
+import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import type { AuthStrategy, Invalid } from '../../auth/authenticate.ts';
 import { looksLikeJwt, type VerifyOptions, verifyJwt } from '../../auth/jwt.ts';
 import { hasExpired, overridesOf, type StoredOverrides } from '../../auth/principal.ts';
 import { effectiveScopes, type Role } from '../../auth/scopes.ts';
-import { byteaText, createCredentialCache, createUseRecorder, FRESH } from '../../auth/secrets.ts';
+import { createCredentialCache, createUseRecorder, FRESH } from '../../auth/secrets.ts';
 import { statement } from '../../database/statement.ts';
 import { batchReads } from '../../platform/async.ts';
 import { isUuid } from '../../platform/ids.ts';
@@ -15,20 +15,21 @@ const TYPE = 'at+jwt';
 /** A token without a user has no hash of an authorization. */
 export const FAMILY_CLAIM = 'family';
 
-/** The claims of a token of this service, after its signature, times and issuer were checked. */
+/** A token of this service, after its signature, times and issuer were checked. */
 export interface AccessToken {
+  /**
+   * Token, client, user and authorization, separated by spaces, identify a principal for later look-ups. None of them
+   * is secret. The last two are empty if the client acts for its owner. The authorization is a hash.
+   */
+  readonly name: string;
   readonly jti: string;
   readonly clientId: string;
   /** Undefined if the client acts for its owner. */
   readonly userId: string | undefined;
-  /** Only tokens with a user have an authorization. The database stores its hash. */
-  readonly family: Buffer | undefined;
   readonly scopes: readonly string[];
-  readonly issuedAt: number;
   /** Unix time in seconds. */
   readonly expiresAt: number;
-  readonly issuer: string;
-  readonly audience: string;
+  readonly claims: JWTPayload;
 }
 
 interface AccessTokenState extends StoredOverrides {
@@ -43,14 +44,21 @@ interface AccessTokenState extends StoredOverrides {
 
 type StandingRow = AccessTokenState | { readonly [Column in keyof AccessTokenState]: null };
 
-/** The statement returns one row for each token, in the given order. */
+/** The authorization in a token's name, in the alphabet of RFC 4648 §4. */
+const BASE64 = `translate(split_part(name, ' ', 4), '-_', '+/')`;
+/** The statement returns one row for each token's name, in the given order. */
 const STANDINGS = statement<StandingRow>(
   'oauth_standings',
   `SELECT CASE WHEN c.id IS NOT NULL THEN COALESCE(u.id, o.id) END AS "accountId", COALESCE(u.role, o.role) AS role, g.id AS "grantId",
      coalesce(g.last_used_at > now() - ${FRESH}, false) AS "fresh", c.burst, c.per_second AS "perSecond", c.documents,
      (o.disabled_at IS NOT NULL OR u.disabled_at IS NOT NULL OR (a.user_id IS NOT NULL AND (u.id IS NULL OR g.id IS NULL))
        OR EXISTS (SELECT FROM revoked_tokens t WHERE t.jti = a.jti)) AS "invalid"
-   FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::text[]) WITH ORDINALITY AS a (client_id, user_id, family, jti, place)
+   FROM (
+     SELECT place, split_part(name, ' ', 1) AS jti, split_part(name, ' ', 2)::uuid AS client_id,
+       nullif(split_part(name, ' ', 3), '')::uuid AS user_id,
+       decode(${BASE64} || repeat('=', -length(${BASE64}) & 3), 'base64') AS family
+     FROM unnest($1::text[]) WITH ORDINALITY AS names (name, place)
+   ) a
    LEFT JOIN oauth_clients c ON c.id = a.client_id
    LEFT JOIN users o ON o.id = c.owner_id
    LEFT JOIN users u ON u.id = a.user_id
@@ -63,8 +71,6 @@ type AccessTokenResult =
   | { readonly outcome: 'not-mine' }
   | { readonly outcome: 'valid'; readonly token: AccessToken }
   | { readonly outcome: 'invalid'; readonly reason: string };
-
-type Reference = Pick<AccessToken, 'jti' | 'clientId' | 'userId' | 'family'>;
 
 /** The service is the only resource (RFC 8707, RFC 9068 §3). */
 export function audienceOf(issuer: string): string {
@@ -95,14 +101,7 @@ export function createOwnTokens({ database, clock, config }: TokenServices, keys
     issuer,
     audience: issuer === undefined ? undefined : audienceOf(issuer),
   };
-  const standingOf = batchReads((tokens: readonly Reference[]) =>
-    database.query(STANDINGS, [
-      tokens.map(({ clientId }) => clientId),
-      tokens.map(({ userId }) => userId ?? null),
-      tokens.map(({ family }) => (family === undefined ? null : byteaText(family))),
-      tokens.map(({ jti }) => jti),
-    ]),
-  );
+  const standingOf = batchReads((names: readonly string[]) => database.query(STANDINGS, [names]));
   return {
     /** @throws {DatabaseError} */
     async check(token: string): Promise<AccessTokenResult> {
@@ -112,64 +111,31 @@ export function createOwnTokens({ database, clock, config }: TokenServices, keys
         return { outcome: 'not-mine' };
       const verified = await verifyJwt(token, verification, clock.now());
       if (!verified.valid) return invalid(verified.reason);
-      const {
-        sub,
-        exp,
-        iat,
-        jti,
-        iss,
-        aud,
-        client_id: clientId,
-        scope,
-        [FAMILY_CLAIM]: family,
-      } = verified.payload;
+      const claims = verified.payload;
+      const { sub, exp, iat, jti, iss, aud, client_id: clientId, scope, [FAMILY_CLAIM]: family } = claims;
       const hasUser = sub !== clientId;
       if (!text(jti) || !text(clientId) || !text(iss) || !text(aud) || iat === undefined)
         return invalid('The token lacks a required claim.');
       if (!isUuid(clientId) || !isUuid(sub) || hasUser !== text(family))
         return invalid('The token has no valid sub claim.');
-      return {
-        outcome: 'valid',
-        token: {
-          jti,
-          clientId,
-          userId: hasUser ? sub : undefined,
-          family: text(family) ? Buffer.from(family, 'base64url') : undefined,
-          scopes: text(scope) ? scope.split(' ') : [],
-          issuedAt: iat,
-          expiresAt: exp,
-          issuer: iss,
-          audience: aud,
-        },
-      };
+      const name = [jti, clientId, hasUser ? sub : '', family ?? ''].join(' ');
+      const userId = hasUser ? sub : undefined;
+      const scopes = text(scope) ? scope.split(' ') : [];
+      return { outcome: 'valid', token: { name, jti, clientId, userId, scopes, expiresAt: exp, claims } };
     },
     /**
      * Reads the current state without a cache.
      * @returns undefined if the client was deleted
      * @throws {DatabaseError}
      */
-    async standing(token: Reference): Promise<AccessTokenState | undefined> {
-      const found = await standingOf(token);
+    async standing(name: AccessToken['name']): Promise<AccessTokenState | undefined> {
+      const found = await standingOf(name);
       return found.accountId === null ? undefined : found;
     },
   };
 }
 
 export type OwnTokens = ReturnType<typeof createOwnTokens>;
-
-/** Token, client, user and authorization identify a principal for later look-ups. None of them is secret. */
-const nameOf = ({ jti, clientId, userId, family }: Reference): string =>
-  [jti, clientId, userId ?? '', family?.toString('base64url') ?? ''].join(' ');
-
-function referenceOf(name: string): Reference {
-  const [jti = '', clientId = '', userId = '', family = ''] = name.split(' ');
-  return {
-    jti,
-    clientId,
-    userId: userId === '' ? undefined : userId,
-    family: family === '' ? undefined : Buffer.from(family, 'base64url'),
-  };
-}
 
 const toInvalid = (accountId?: string): Invalid => ({
   outcome: 'invalid',
@@ -195,9 +161,8 @@ export function createAccessTokenStrategy(
       const checked = await ownTokens.check(value);
       if (checked.outcome === 'not-mine') return checked;
       if (checked.outcome === 'invalid') return { ...checked, kind: OAUTH_KIND };
-      const { token } = checked;
-      const name = nameOf(token);
-      const standing = await known(name, () => ownTokens.standing(token));
+      const { name, scopes, clientId, expiresAt } = checked.token;
+      const standing = await known(name, () => ownTokens.standing(name));
       if (standing === undefined || standing.invalid) return toInvalid(standing?.accountId);
       const { accountId, role, grantId, fresh } = standing;
       return {
@@ -207,11 +172,11 @@ export function createAccessTokenStrategy(
           kind: OAUTH_KIND,
           userId: accountId,
           role,
-          scopes: effectiveScopes(token.scopes, role),
-          clientId: `${accountId}:oauth:${token.clientId}`,
+          scopes: effectiveScopes(scopes, role),
+          clientId: `${accountId}:oauth:${clientId}`,
           credentialId: name,
           ...overridesOf(standing),
-          expiresAtMs: token.expiresAt * 1000,
+          expiresAtMs: expiresAt * 1000,
         },
       };
     },
@@ -220,7 +185,7 @@ export function createAccessTokenStrategy(
         WHERE c.id = split_part(t.credential_id, ' ', 2)::uuid AND (split_part(t.credential_id, ' ', 3) = '' OR g.id IS NOT NULL))`,
     async renew(principal) {
       if (hasExpired(principal, clock.now())) return undefined;
-      const standing = await ownTokens.standing(referenceOf(principal.credentialId ?? ''));
+      const standing = await ownTokens.standing(principal.credentialId ?? '');
       if (standing === undefined || standing.invalid) return undefined;
       const { role } = standing;
       const scopes = effectiveScopes([...principal.scopes], role);

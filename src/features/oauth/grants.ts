@@ -37,7 +37,7 @@ const ALLOW = statement<{ id: string }>(
    RETURNING id`,
 );
 
-interface Consent {
+export interface Consent {
   readonly userId: string;
   readonly clientId: string;
   readonly scopes: readonly ClientScope[];

@@ -29,7 +29,7 @@ export async function findActiveAccount(db: Queryable, id: string): Promise<Acti
   return isUuid(id) ? (await db.query(FIND, [id]))[0] : undefined;
 }
 
-interface AccountOfSession extends ActiveAccount {
+export interface AccountOfSession extends ActiveAccount {
   /** When the user entered the password, as a Unix time by the database's clock. */
   readonly signedInAt: number;
   readonly secondsAgo: number;

@@ -31,4 +31,4 @@ export const signInPath = (
 ): string => OAUTH_PATHS[page].replace(':uid', uid);
 
 /** The third segment of a sign-in's path is its id. */
-export const signInOf = (pathname: string): string => pathname.split('/')[3] ?? '';
+export const signInOf = (url: string): string => new URL(url).pathname.split('/')[3] ?? '';

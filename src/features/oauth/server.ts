@@ -2,18 +2,17 @@ import type { default as Provider } from 'oidc-provider';
 import { chargedTo } from '../../auth/principal.ts';
 import { SCOPES } from '../../auth/scopes.ts';
 import { secretKeyOf } from '../../database/embedded/data-dir.ts';
-import type { AdmittedRequest, Route, RouteHandler, RouteProperties } from '../../http/exchange.ts';
+import type { Route, RouteHandler, RouteProperties } from '../../http/exchange.ts';
 import { pageErrors } from '../../http/html/page.ts';
-import { type HttpRequest, type HttpResponse, PlainRequest } from '../../http/message.ts';
+import { type HttpResponse, PlainRequest } from '../../http/message.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
 import { CREDENTIAL_ROUTE, NOT_FOUND_ROUTE } from '../../http/routes/table.ts';
 import { createKeyedHash } from '../../platform/crypto.ts';
 import { addressKey, attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
 import type { CreateFeature, FeatureServices, RouteServices } from '../feature.ts';
 import { audienceOf, createAccessTokenStrategy, createOwnTokens, type OwnTokens } from './access-token.ts';
-import { OAUTH_PATHS, signInOf } from './paths.ts';
-import { createErrorRenderer, oauthErrors } from './provider/errors.ts';
-import { createOAuthRequestQueue, createOAuthRequests } from './provider/oauth-transaction.ts';
+import { OAUTH_PATHS } from './paths.ts';
+import { type Audience, createOAuthRequestQueue, createOAuthRequests } from './provider/oauth-requests.ts';
 import {
   ADDRESS,
   BROWSER,
@@ -21,12 +20,11 @@ import {
   withoutOpenIdParameters,
   withoutOwnResource,
 } from './provider/provider.ts';
-import { createLibraryCalls } from './provider/provider-bridge.ts';
-import { knownBrowser } from './routes/cookies.ts';
-import { createEndpoints, type EndpointRequest } from './routes/endpoints.ts';
-import { createInteractions, type PageRequest } from './routes/interactions.ts';
+import { createLibraryCall, oauthErrors } from './provider/provider-bridge.ts';
+import { createSessionReader, knownBrowser } from './routes/cookies.ts';
+import { createEndpoints, type OAuthExchange } from './routes/endpoints.ts';
+import { createInteractions } from './routes/interactions.ts';
 import { createLogout, createUserinfo } from './routes/openid.ts';
-import { createSignIns } from './routes/sign-in.ts';
 import { createKeyRing, type KeyRing } from './signing-keys.ts';
 
 const ENDPOINT: RouteProperties = {
@@ -57,25 +55,18 @@ function routesOf(
   { config, origin: issuer, log, clock, metrics, database: pool }: FeatureServices,
   keys: KeyRing,
   ownTokens: OwnTokens,
-  { sessions, endSession, login, limiter, securityLog }: RouteServices,
+  services: RouteServices,
 ): Route[] {
+  const { endSession, limiter, securityLog } = services;
   const requestQueue = createOAuthRequestQueue(config.maxQueuedOperations, metrics);
   const requests = createOAuthRequests(pool, config.operationTimeoutMs, requestQueue.measure);
   const { database, settle } = requests;
-  const takeSlot = ({ disconnectSignal }: AdmittedRequest) =>
-    requestQueue.take(requests.current(), disconnectSignal);
-  const calls = createLibraryCalls(issuer, takeSlot, log);
-  const provider = createProviderSource({
-    issuer,
-    keys,
-    database,
-    settle,
-    renderError: createErrorRenderer(calls.callOf, log),
-    clock,
-    onCreated: calls.watch,
-  });
+  const provider = createProviderSource({ issuer, keys, database, settle, clock, log });
+  const callLibrary = createLibraryCall(provider, ({ disconnectSignal }) =>
+    requestQueue.take(requests.current(), disconnectSignal),
+  );
   const endpoints = createEndpoints({
-    ...{ calls, issuer, ownTokens, database },
+    ...{ callLibrary, issuer, ownTokens, database },
     async failure(admitted, client) {
       await limiter.credentials.failure(formatIpOwner(admitted.clientAddress));
       securityLog.failedCredential(attemptOrigin(admitted), {
@@ -85,41 +76,38 @@ function routesOf(
       });
     },
   });
-  const signIns = createSignIns(sessions, endSession, requests.isOf);
-  const interactions = createInteractions({ ...requests, calls, login, signIns, log });
-  const logout = createLogout({ database, sessionOf: signIns.sessionOf, endSession });
+  const sessionOf = createSessionReader(services.sessions, requests.isOf);
+  const interactions = createInteractions({
+    ...services,
+    ...requests,
+    provider,
+    callLibrary,
+    sessionOf,
+    log,
+  });
+  const logout = createLogout({ database, sessionOf, endSession });
   let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
   const addressHash = (address: string) => {
     keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');
     return keyedHash(address);
   };
 
-  const endpoint =
-    (handle: (arrived: EndpointRequest) => Promise<HttpResponse>): RouteHandler =>
+  const handlerFor =
+    (audience: Audience) =>
+    (handle: (exchange: OAuthExchange) => Promise<HttpResponse>): RouteHandler =>
     (request, admitted) =>
-      requests.run('program', chargedTo(admitted), async () =>
-        handle({ provider: await provider(), request, admitted }),
-      );
+      requests.run(audience, chargedTo(admitted), () => handle({ request, admitted }));
+  const endpoint = handlerFor('program');
+  const page = handlerFor('user');
 
-  const page =
-    (handle: (arrived: PageRequest) => Promise<HttpResponse>): RouteHandler =>
-    (request, admitted, { pathname }) =>
-      requests.run('user', chargedTo(admitted), async () =>
-        handle({ provider: await provider(), request, admitted, uid: signInOf(pathname) }),
-      );
-
-  const logoutPage =
-    (handle: (request: HttpRequest) => Promise<HttpResponse>): RouteHandler =>
-    (request, admitted) =>
-      requests.run('user', chargedTo(admitted), () => handle(request));
-
-  async function authorize({ provider: current, request, admitted }: EndpointRequest): Promise<HttpResponse> {
-    const { pathname, searchParams } = new URL(request.url);
+  async function authorize({ request, admitted }: OAuthExchange): Promise<HttpResponse> {
+    const { searchParams } = new URL(request.url);
     const query = withoutOpenIdParameters(withoutOwnResource(searchParams, issuer()));
     const browser = knownBrowser(request);
     query.set(BROWSER, browser.hash);
     query.set(ADDRESS, addressHash(addressKey(admitted.clientAddress)));
-    const { response } = await calls.call(current, { request, admitted, target: `${pathname}?${query}` });
+    const target = `${OAUTH_PATHS.authorize}?${query}`;
+    const { response } = await callLibrary({ request, admitted, target });
     if (browser.setCookie !== undefined) response.headers.set('set-cookie', browser.setCookie);
     return response;
   }
@@ -127,16 +115,12 @@ function routesOf(
   /** The library takes long to create the metadata, which is the same for all clients. */
   const metadata = new WeakMap<Provider, unknown>();
 
-  async function discover({ provider: current, request, admitted }: EndpointRequest): Promise<HttpResponse> {
+  async function discover({ request, admitted }: OAuthExchange): Promise<HttpResponse> {
+    const current = await provider();
     let known = metadata.get(current);
     if (known === undefined) {
       const plain = new PlainRequest('GET', request.url, {}, new Uint8Array());
-      const { response } = await calls.call(current, {
-        request: plain,
-        admitted,
-        target: OAUTH_PATHS.discovery,
-      });
-      if (response.status !== 200) return response;
+      const { response } = await callLibrary({ request: plain, admitted, target: OAUTH_PATHS.discovery });
       known = JSON.parse(String(response.body));
       metadata.set(current, known);
     }
@@ -175,8 +159,8 @@ function routesOf(
     { ...ENDPOINT, path: OAUTH_PATHS.revoke, handler: endpoint(endpoints.revoke) },
     { ...ENDPOINT, path: OAUTH_PATHS.introspect, handler: endpoint(endpoints.introspect) },
     { ...USERINFO, path: OAUTH_PATHS.userinfo, handler: createUserinfo(pool, ownTokens) },
-    { ...PAGE, path: OAUTH_PATHS.logout, methods: ['GET', 'POST'], handler: logoutPage(logout.ask) },
-    { ...FORM, path: OAUTH_PATHS.confirmLogout, handler: logoutPage(logout.confirm) },
+    { ...PAGE, path: OAUTH_PATHS.logout, methods: ['GET', 'POST'], handler: page(logout.ask) },
+    { ...FORM, path: OAUTH_PATHS.confirmLogout, handler: page(logout.confirm) },
     {
       ...ENDPOINT,
       path: OAUTH_PATHS.others,

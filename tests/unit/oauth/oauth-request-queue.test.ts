@@ -5,7 +5,7 @@ import { Cancellation } from '../../../src/database/cancellation.ts';
 import {
   type Audience,
   createOAuthRequestQueue,
-} from '../../../src/features/oauth/provider/oauth-transaction.ts';
+} from '../../../src/features/oauth/provider/oauth-requests.ts';
 import { createMetrics } from '../../../src/platform/metrics/metrics.ts';
 
 const CALLS = 20;

@@ -1,151 +1,218 @@
 import type { EventEmitter } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import type { KoaContextWithOIDC, default as Provider } from 'oidc-provider';
-import { FORM_TYPE } from '../../../http/body.ts';
-import type { AdmittedRequest } from '../../../http/exchange.ts';
-import { type HttpRequest, HttpResponse } from '../../../http/message.ts';
+import type { Configuration, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
+import { toErrorResponse } from '../../../engine/core/mask-error.ts';
+import { FORM_TYPE, isObject } from '../../../http/body.ts';
+import type { AdmittedRequest, Route } from '../../../http/exchange.ts';
+import { errorPage, pageHeaders } from '../../../http/html/page.ts';
+import { type HttpRequest, HttpResponse, type HttpResponseOptions } from '../../../http/message.ts';
+import { jsonResponse } from '../../../http/response/responder.ts';
+import type { ErrorCode } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/log/log.ts';
-import { isPublic } from '../clients.ts';
-import { type LibraryCall, nameClientErrors, oauthErrorResponse, toOAuthError } from './errors.ts';
-import type { ReportOutcome } from './oauth-transaction.ts';
-import { RESUME_COOKIE } from './provider.ts';
+import type { ReportOutcome } from './oauth-requests.ts';
 
-interface ProviderCall {
+/** RFC 6749 §4.1.2.1 and §5.2 define the codes. */
+const OAUTH_CODES: Partial<Record<ErrorCode, string>> = {
+  UNAUTHENTICATED: 'invalid_client',
+  RATE_LIMITED: 'temporarily_unavailable',
+  SERVICE_UNAVAILABLE: 'temporarily_unavailable',
+  TIMEOUT: 'temporarily_unavailable',
+  INTERNAL_SERVER_ERROR: 'server_error',
+};
+
+export const oauthErrorResponse = (
+  error: string,
+  description: string,
+  options: HttpResponseOptions,
+): HttpResponse =>
+  jsonResponse({ error, error_description: description }, { errorCodes: [error], ...options });
+
+/** Internal errors are logged in full and hidden from the client. */
+export const oauthErrors: Route['errors'] = (error, { requestId }, log) => {
+  const { code, status, headers, message } = toErrorResponse(error, { requestId, log });
+  // RFC 6749 §5.2 allows only ASCII without quotes and backslashes.
+  const description = message.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
+  const name = OAUTH_CODES[code] ?? 'invalid_request';
+  return oauthErrorResponse(name, description, { status, headers, errorCodes: [code] });
+};
+
+/** RFC 9110 §15.5.2 requires a challenge with a 401. */
+export const basicChallenge = (issuer: string) => `Basic realm="${issuer}", error="invalid_client"`;
+
+/**
+ * Browsers never get the library's resume cookie. The bridge adds it to the requests passed to the library.
+ */
+export const RESUME_COOKIE = 'resume';
+
+interface LibraryCall {
   readonly request: HttpRequest;
   readonly admitted: AdmittedRequest;
-  /** The library gets the parsed form, so that both sides see the same values. */
-  readonly form?: URLSearchParams | undefined;
+  /** The path and query for the library. */
   readonly target: string;
+  /** The library gets the parsed form, so that both sides see the same values. */
+  readonly form?: URLSearchParams;
   /** The sign-in to resume, after its browser was verified. */
-  readonly resumes?: string | undefined;
+  readonly resumes?: string;
 }
 
 /** Only these client headers are passed to the library. The service sets all others, including Host. */
 const PASSED_ON = ['authorization', 'user-agent'] as const;
-/** Header fields of the library's responses that the service sets itself or does not send. */
-const OURS = /^(?:content-length|set-cookie|access-control-.*)$/;
 
 /**
  * The library expects Node's HTTP objects, which are created without a socket. URLs in the response have the
  * issuer's origin, independent of the Host header.
  */
-function exchange({ request, form, target, resumes }: ProviderCall, issuer: string) {
-  const { host, protocol } = new URL(issuer);
-  const body = Buffer.from(form?.toString() ?? '');
-  const { method } = request;
-  const headers: Record<string, string> = { host };
-  for (const name of PASSED_ON) {
-    const value = request.headers.get(name);
-    if (value !== null) headers[name] = value;
-  }
-  if (method === 'POST') headers['content-length'] = String(body.length);
-  if (form !== undefined) headers['content-type'] = FORM_TYPE;
-  if (resumes !== undefined) headers.cookie = `${RESUME_COOKIE}=${resumes}`;
-  const socket = Object.assign(new Socket(), { encrypted: protocol === 'https:' });
-  const incoming = new IncomingMessage(socket);
-  Object.assign(incoming, { method, url: target, httpVersion: '1.1', headers, complete: true });
-  if (body.length > 0) incoming.push(body);
-  incoming.push(null);
-  const outgoing = new ServerResponse(incoming);
-  const { promise: response, resolve } = Promise.withResolvers<HttpResponse>();
-  const end = (chunk?: string | Uint8Array | null): ServerResponse => {
-    const fields = Object.entries(outgoing.getHeaders()).filter(([name]) => !OURS.test(name));
-    resolve(
-      new HttpResponse(typeof chunk === 'string' ? chunk : Buffer.from(chunk ?? []), {
-        status: outgoing.statusCode,
-        headers: Object.fromEntries(fields.map(([name, value]) => [name, String(value)])),
-      }),
-    );
-    outgoing.emit('finish');
-    return outgoing;
-  };
-  outgoing.end = end as ServerResponse['end'];
-  return { incoming, outgoing, response };
-}
-
-export interface ProviderCallResult {
-  readonly response: HttpResponse;
-  readonly client: { readonly id: string; readonly isPublic: boolean } | undefined;
-}
-
-interface Seen extends LibraryCall {
-  client: ProviderCallResult['client'];
+class LibraryRequest extends IncomingMessage {
+  readonly requestId: string;
+  /** Set once the library has begun. */
+  context: KoaContextWithOIDC | undefined;
+  /** An error that is not the client's. */
   failure: unknown;
+  errorCodes: readonly string[] = [];
+
+  constructor({ request, admitted, target, form, resumes }: LibraryCall, issuer: string) {
+    const { host, protocol } = new URL(issuer);
+    super(Object.assign(new Socket(), { encrypted: protocol === 'https:' }));
+    this.requestId = admitted.requestId;
+    const { method } = request;
+    const body = Buffer.from(form?.toString() ?? '');
+    const headers: Record<string, string> = { host };
+    for (const name of PASSED_ON) {
+      const value = request.headers.get(name);
+      if (value !== null) headers[name] = value;
+    }
+    if (method === 'POST') headers['content-length'] = String(body.length);
+    if (form !== undefined) headers['content-type'] = FORM_TYPE;
+    if (resumes !== undefined) headers.cookie = `${RESUME_COOKIE}=${resumes}`;
+    Object.assign(this, { method, url: target, httpVersion: '1.1', headers, complete: true });
+    if (body.length > 0) this.push(body);
+    this.push(null);
+  }
 }
 
-/** The library emits these events for rejected requests. */
-const ERRORS = ['grant.error', 'revocation.error', 'introspection.error', 'authorization.error'] as const;
+function requestOf({ req }: Pick<KoaContextWithOIDC, 'req'>): LibraryRequest {
+  if (req instanceof LibraryRequest) return req;
+  throw new Error('the request to the library did not come from the bridge');
+}
+
+/** RFC 6749 §5.2 has specific codes for errors that the library reports as invalid requests. */
+const ERROR_NAMES = new Map<unknown, string>([
+  ['requested grant type is not allowed for this client', 'unauthorized_client'],
+  ['no client authentication mechanism provided', 'invalid_client'],
+  ['invalid authorization header value format', 'invalid_client'],
+  ['client_id and client_secret in the authorization header are not properly encoded', 'invalid_client'],
+  ['client_secret must be provided in the Authorization header', 'invalid_client'],
+]);
+
+function correctError(context: KoaContextWithOIDC, { issuer }: Provider): void {
+  const { body } = context;
+  if (!isObject(body) || typeof body.error !== 'string') return;
+  const error = ERROR_NAMES.get(body.error_description) ?? body.error;
+  context.body = { ...body, error };
+  requestOf(context).errorCodes = [error];
+  if (error !== 'invalid_client') return;
+  context.status = 401;
+  context.set('www-authenticate', basicChallenge(issuer));
+}
+
+/** Must be called once for each provider. */
+export function watchProvider(provider: Provider, log: Logger): void {
+  provider.use(async (ctx, next) => {
+    const context = ctx as KoaContextWithOIDC;
+    const request = requestOf(context);
+    request.context = context;
+    // Otherwise Koa would write the response to a socket.
+    context.respond = false;
+    // The library adds the hash of its script to a form that submits itself.
+    context.set(
+      'content-security-policy',
+      "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'",
+    );
+    try {
+      await next();
+    } catch (error) {
+      request.failure = error;
+    }
+    correctError(context, provider);
+  });
+  provider.on('authorization.error', (context, { error }) => {
+    requestOf(context).errorCodes = [error];
+  });
+  provider.on('server_error', (context, error) => {
+    requestOf(context).failure = error;
+  });
+  // Without a listener, Koa would write the error to the console. The library's types do not have the event.
+  (provider as EventEmitter).on('error', (error) => log.emit('oauth.internal_error', { err: error }));
+}
+
+/** Messages to the user for errors that cannot be sent to the application. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  invalid_client:
+    'The application that sent you here is not registered. Contact the provider of the application.',
+  invalid_redirect_uri:
+    'The application that sent you here uses a redirect URI that is not registered for it. Nothing was sent there. Contact the provider of the application.',
+};
+const OTHERWISE = 'Go back to the application and start again.';
 
 /**
- * Collects details that are missing from the library's responses.
- * @param takeSlot resolves when the call of a request may begin, and rejects with the error
+ * These errors must not be sent to the application, because that would be an open redirect. The route responds to
+ * errors that are not the client's.
  */
-export function createLibraryCalls(
-  issuer: () => string,
-  takeSlot: (admitted: AdmittedRequest) => Promise<ReportOutcome>,
-  log: Logger,
-) {
-  const seen = new WeakMap<IncomingMessage, Seen>();
-  const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>();
+export const renderError: NonNullable<Configuration['renderError']> = (
+  context,
+  { error, error_description },
+) => {
+  const { requestId } = requestOf(context);
+  const detail = [error, error_description].filter((part) => part !== undefined).join(': ');
+  const message = MESSAGES[error] ?? OTHERWISE;
+  context.set(pageHeaders());
+  context.body = errorPage({ title: 'Unable to continue', message, detail, requestId });
+};
 
-  return {
-    callOf: (incoming: IncomingMessage): LibraryCall | undefined => seen.get(incoming),
-    /** Must be called once for each provider. */
-    watch(provider: Provider): void {
-      provider.use(async (ctx, next) => {
-        // The library adds the hash of its script to a form that submits itself.
-        ctx.set(
-          'content-security-policy',
-          "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'",
-        );
-        await next();
-        const entry = seen.get(ctx.req);
-        const { client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
-        if (entry !== undefined && client !== undefined)
-          entry.client = { id: client.clientId, isPublic: isPublic(client) };
-      });
-      nameClientErrors(provider);
-      for (const event of ERRORS)
-        (provider as EventEmitter).on(event, (ctx: KoaContextWithOIDC, error: { error: string }) => {
-          const entry = seen.get(ctx.req);
-          if (entry !== undefined) entry.errorCodes = [error.error];
-        });
-      const failed = (ctx: Pick<KoaContextWithOIDC, 'req'> | undefined, error: unknown) => {
-        const entry = ctx && seen.get(ctx.req);
-        if (entry === undefined) log.emit('oauth.internal_error', { err: error });
-        else entry.failure = error;
-      };
-      provider.on('server_error', failed);
-      // Koa emits this event for errors that the library did not catch. The library's types do not have the
-      // event.
-      (provider as EventEmitter).on('error', (error: unknown, ctx?: KoaContextWithOIDC) =>
-        failed(ctx, error),
-      );
-      callbacks.set(provider, provider.callback());
-    },
-    async call(provider: Provider, call: ProviderCall): Promise<ProviderCallResult> {
-      const { admitted } = call;
-      const reportOutcome = await takeSlot(admitted);
-      const { incoming, outgoing, response } = exchange(call, issuer());
-      const entry: Seen = { admitted, client: undefined, failure: undefined, errorCodes: [] };
-      seen.set(incoming, entry);
-      await callbacks.get(provider)?.(incoming, outgoing);
-      const finished = await response;
+/** Header fields of the library's responses that the service sets itself or does not send. */
+const OURS = /^(?:content-length|set-cookie|access-control-.*)$/;
+
+function toHttpResponse({ status, body, type, response }: KoaContextWithOIDC): HttpResponse {
+  const fields = Object.entries(response.headers).filter(([name]) => !OURS.test(name));
+  const headers = new Map(fields.map(([name, value]) => [name, String(value)]));
+  if (type === 'text/html') headers.set('cross-origin-opener-policy', 'same-origin');
+  else headers.delete('content-security-policy');
+  const content = typeof body === 'string' ? body : JSON.stringify(body);
+  return new HttpResponse(content, { status, headers: Object.fromEntries(headers) });
+}
+
+export interface LibraryResult {
+  readonly response: HttpResponse;
+  /** The client that was found, even if its secret is wrong. */
+  readonly client: KoaContextWithOIDC['oidc']['client'];
+}
+
+/**
+ * @param provider throws DatabaseError
+ * @param takeSlot resolves when the call of a request may begin
+ * @returns a function that calls the library, and throws errors that are not the client's
+ */
+export function createLibraryCall(
+  provider: () => Promise<Provider>,
+  takeSlot: (admitted: AdmittedRequest) => Promise<ReportOutcome>,
+) {
+  return async (call: LibraryCall): Promise<LibraryResult> => {
+    const current = await provider();
+    const reportOutcome = await takeSlot(call.admitted);
+    const request = new LibraryRequest(call, current.issuer);
+    await current.callback()(request, new ServerResponse(request));
+    const { context, failure, errorCodes } = request;
+    if (failure !== undefined || context === undefined) {
       // An outage is not the client's error.
-      reportOutcome(finished.status >= 400 && finished.status < 500);
-      const { client, failure, errorCodes } = entry;
-      finished.errorCodes = errorCodes;
-      const { headers } = finished;
-      const isPage = headers.get('content-type')?.startsWith('text/html') === true;
-      if (isPage) headers.set('cross-origin-opener-policy', 'same-origin');
-      else headers.delete('content-security-policy');
-      // The service has already rendered HTML error pages.
-      if (failure !== undefined && !isPage)
-        return { response: oauthErrorResponse(toOAuthError(failure, admitted, log)), client };
-      return { response: finished, client };
-    },
+      reportOutcome(false);
+      throw failure ?? new Error('the library has not handled the request');
+    }
+    const response = toHttpResponse(context);
+    response.errorCodes = errorCodes;
+    reportOutcome(response.status >= 400 && response.status < 500);
+    return { response, client: context.oidc.client };
   };
 }
 
-export type LibraryCalls = ReturnType<typeof createLibraryCalls>;
+export type CallLibrary = ReturnType<typeof createLibraryCall>;

@@ -12,19 +12,17 @@ import { hashSecret, matchesSecret } from '../../../auth/secrets.ts';
 import type { Queryable } from '../../../database/statement.ts';
 import type { Clock } from '../../../platform/deadline.ts';
 import { isUuid } from '../../../platform/ids.ts';
+import type { Logger } from '../../../platform/log/log.ts';
 import { audienceOf, FAMILY_CLAIM } from '../access-token.ts';
 import { clientMetadata, findOAuthClient, GRANT_TYPES, getGrantableScopes, OWNER_ROLE } from '../clients.ts';
 import { createClaims, findActiveAccount, IDENTITY_CLAIMS } from '../identity.ts';
 import { OAUTH_PATHS, signInPath } from '../paths.ts';
 import { createRecords, REFRESH_TOKEN_SECONDS } from '../records.ts';
 import { ACCESS_TOKEN_SECONDS, type KeyRing, type SigningKey } from '../signing-keys.ts';
+import { RESUME_COOKIE, renderError, watchProvider } from './provider-bridge.ts';
 
 /** Tokens are issued only for this resource. The name stays valid if the service moves. */
 export const RESOURCE = 'urn:content-graph-api';
-/**
- * Browsers never get the library's resume cookie. The bridge adds it to the requests passed to the library.
- */
-export const RESUME_COOKIE = 'resume';
 /** These parameters have hashes of the browser and, keyed, of the IP address that began the authorization. */
 export const BROWSER = 'browser';
 export const ADDRESS = 'address';
@@ -87,7 +85,6 @@ interface ProviderOptions {
    * @throws if the deadline has passed
    */
   readonly settle: () => void;
-  readonly renderError: NonNullable<Configuration['renderError']>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -226,7 +223,7 @@ function configure(
   signer: SigningKey,
   options: ProviderOptions,
 ): Configuration {
-  const { database, renderError, clock } = options;
+  const { database, clock } = options;
   const { errors } = library;
   // The library dates tokens by the clock of this machine, which may be wrong.
   const aheadSeconds = () => Math.round((Date.now() - clock.now()) / 1_000);
@@ -353,14 +350,14 @@ function configure(
 interface ProviderSourceOptions extends ProviderOptions {
   readonly issuer: () => string;
   readonly keys: KeyRing;
-  readonly onCreated: (provider: Provider) => void;
+  readonly log: Logger;
 }
 
 /**
  * A provider signs with one key for its lifetime, so another key needs another provider.
  * @returns a function that returns the provider of the current signing key, and throws DatabaseError
  */
-export function createProviderSource({ keys, onCreated, ...options }: ProviderSourceOptions) {
+export function createProviderSource({ keys, log, ...options }: ProviderSourceOptions) {
   let loading: Promise<Library> | undefined;
   let made: { readonly name: string; readonly provider: Provider } | undefined;
 
@@ -379,7 +376,7 @@ export function createProviderSource({ keys, onCreated, ...options }: ProviderSo
           return matchesSecret(presented, Buffer.from(this.clientSecret, 'base64url'));
         },
       });
-      onCreated(provider);
+      watchProvider(provider, log);
       made = { name, provider };
     }
     return made.provider;

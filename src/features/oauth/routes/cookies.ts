@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import { cookiesNamed } from '../../../auth/authenticate.ts';
+import { type AuthStrategy, cookiesNamed, extractSessionCookie } from '../../../auth/authenticate.ts';
+import type { Principal } from '../../../auth/principal.ts';
 import { type FailedSignIn, tooManyAttempts, WRONG } from '../../../http/html/sign-in.ts';
 import type { HttpRequest } from '../../../http/message.ts';
 
@@ -57,12 +58,32 @@ export function createRejectionCookie(uid: string, { email, failed }: RejectedSi
 }
 
 /** The rejection is shown only once. */
-export const CLEAR_REJECTION = `${REJECTION_COOKIE}=; ${REJECTION_ATTRIBUTES}; Max-Age=0`;
+const CLEAR_REJECTION = `${REJECTION_COOKIE}=; ${REJECTION_ATTRIBUTES}; Max-Age=0`;
 
 export function readRejection({ headers }: HttpRequest, uid: string): RejectedSignIn | undefined {
   const [value = '', ...others] = cookiesNamed(headers.get('cookie'), REJECTION_COOKIE);
   const [, wait = '', of, email = ''] = REJECTION_VALUE.exec(value) ?? [];
   if (of !== uid || others.length > 0) return undefined;
   const failed = wait === '' ? WRONG : tooManyAttempts(wait);
-  return { email: Buffer.from(email, 'base64url').toString(), failed };
+  return {
+    email: Buffer.from(email, 'base64url').toString(),
+    failed: { ...failed, headers: { ...failed.headers, 'set-cookie': CLEAR_REJECTION } },
+  };
 }
+
+/**
+ * @param isOf called with the account of a request once its session is known
+ * @returns a function that identifies the user of a browser
+ */
+export function createSessionReader(sessions: AuthStrategy, isOf: (accountId: string) => void) {
+  return async ({ headers }: HttpRequest): Promise<Principal | undefined> => {
+    const extracted = extractSessionCookie(headers);
+    const resolution = extracted && 'value' in extracted ? await sessions.resolve(extracted) : undefined;
+    if (resolution?.outcome !== 'valid') return undefined;
+    resolution.used?.();
+    isOf(resolution.principal.userId);
+    return resolution.principal;
+  };
+}
+
+export type SessionReader = ReturnType<typeof createSessionReader>;

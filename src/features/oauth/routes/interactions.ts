@@ -1,46 +1,60 @@
-import type { Client, Interaction, InteractionResults } from 'oidc-provider';
+import type { Client, Interaction, InteractionResults, default as Provider } from 'oidc-provider';
 import { setSessionCookie } from '../../../auth/authenticate.ts';
-import type { Login } from '../../../auth/login.ts';
+import type { LoggedIn } from '../../../auth/login.ts';
 import { SESSION } from '../../../auth/principal.ts';
-import { type ClientScope, isIdentityScope, isScope, scopesOfRole } from '../../../auth/scopes.ts';
+import { isIdentityScope, isScope, scopesOfRole } from '../../../auth/scopes.ts';
 import { badRequest, readForm } from '../../../http/body.ts';
 import { pageResponse, redirectSameSite, seeOther } from '../../../http/html/page.ts';
 import { type FailedSignIn, problemOf, signInBy } from '../../../http/html/sign-in.ts';
 import type { HttpResponse } from '../../../http/message.ts';
 import type { Logger } from '../../../platform/log/log.ts';
+import type { RouteServices } from '../../feature.ts';
 import { canBeImpersonated, getGrantableScopes } from '../clients.ts';
-import { allow, isAllowed } from '../grants.ts';
-import { type ActiveAccount, findAccountOfSession, selectIdentityScopes } from '../identity.ts';
-import { signInPath } from '../paths.ts';
-import type { OAuthRequests } from '../provider/oauth-transaction.ts';
+import { allow, type Consent, isAllowed } from '../grants.ts';
+import { type AccountOfSession, findAccountOfSession, selectIdentityScopes } from '../identity.ts';
+import { signInOf, signInPath } from '../paths.ts';
+import type { OAuthRequests } from '../provider/oauth-requests.ts';
 import { BROWSER, RESOURCE, SILENT } from '../provider/provider.ts';
-import type { LibraryCalls } from '../provider/provider-bridge.ts';
+import type { CallLibrary } from '../provider/provider-bridge.ts';
 import {
-  CLEAR_REJECTION,
   createRejectionCookie,
   type RejectedSignIn,
   readBrowserId,
   readRejection,
+  type SessionReader,
 } from './cookies.ts';
-import type { EndpointRequest } from './endpoints.ts';
-import { consentPage, type createSignIns, loginPage } from './sign-in.ts';
+import type { OAuthExchange } from './endpoints.ts';
+import { consentPage, loginPage } from './sign-in-pages.ts';
 
-interface InteractionOptions extends Pick<OAuthRequests, 'database' | 'transaction' | 'settle'> {
-  readonly calls: LibraryCalls;
-  readonly login: Login;
-  readonly signIns: ReturnType<typeof createSignIns>;
+interface InteractionOptions
+  extends Pick<RouteServices, 'login' | 'endSession' | 'accountWriteQueue'>,
+    Pick<OAuthRequests, 'database' | 'settle' | 'isOf'> {
+  /** @throws {DatabaseError} */
+  readonly provider: () => Promise<Provider>;
+  readonly callLibrary: CallLibrary;
+  readonly sessionOf: SessionReader;
   readonly log: Logger;
 }
 
-export interface PageRequest extends EndpointRequest {
+interface PendingAuthorization extends OAuthExchange {
   readonly uid: string;
-}
-
-interface PendingAuthorization extends PageRequest {
   readonly interaction: Interaction;
   readonly client: Client;
   readonly redirectUri: string;
   finish(result: InteractionResults): Promise<HttpResponse>;
+}
+
+/** Data of an authorization that the library does not need. */
+interface StoredSession {
+  /** The session that was created for the unfinished authorization. */
+  readonly signedIn?: string;
+  /** The session that has finished the authorization. */
+  readonly session?: string;
+}
+
+interface SignedIn {
+  readonly account: AccountOfSession;
+  readonly session: string;
 }
 
 /** The query parameter means that the user wants another account. */
@@ -64,19 +78,25 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 
 const prompts = ({ params }: Interaction, name: string) => text(params.prompt).split(' ').includes(name);
 
+const storedIn = ({ result }: Interaction) => (result ?? {}) as StoredSession;
+
 export function createInteractions(options: InteractionOptions) {
-  const { calls, database, transaction, login, signIns, settle, log } = options;
+  const { provider, callLibrary, sessionOf, database, settle, isOf, log } = options;
+  const { login, endSession, accountWriteQueue } = options;
 
   /** @throws BAD_REQUEST if the sign-in does not exist or belongs to another browser */
-  async function findPendingAuthorization(arrived: PageRequest): Promise<PendingAuthorization> {
-    const { provider, request, uid } = arrived;
+  async function findPendingAuthorization(exchange: OAuthExchange): Promise<PendingAuthorization> {
+    const { request } = exchange;
+    const uid = signInOf(request.url);
+    const { Interaction, Client } = await provider();
     const browser = readBrowserId(request);
-    const interaction = browser === undefined ? undefined : await provider.Interaction.find(uid);
+    const interaction = browser === undefined ? undefined : await Interaction.find(uid);
     if (interaction === undefined || interaction.params[BROWSER] !== browser) throw badRequest(EXPIRED);
-    const client = await provider.Client.find(text(interaction.params.client_id));
+    const client = await Client.find(text(interaction.params.client_id));
     if (client === undefined) throw badRequest(EXPIRED);
     return {
-      ...arrived,
+      ...exchange,
+      uid,
       interaction,
       client,
       redirectUri: text(interaction.params.redirect_uri),
@@ -91,35 +111,39 @@ export function createInteractions(options: InteractionOptions) {
 
   function showLogin(
     { uid, client, redirectUri, interaction }: PendingAuthorization,
-    email?: string,
+    email = text(interaction.params.login_hint),
     failed?: FailedSignIn,
   ) {
     const page = loginPage({
       clientName: client.clientName ?? client.clientId,
       action: signInPath('login', uid),
       cancelPath: signInPath('cancel', uid),
-      email: (email ?? text(interaction.params.login_hint)).slice(0, MAX_EMAIL),
+      email: email.slice(0, MAX_EMAIL),
       problem: failed?.problem,
     });
     return pageResponse(page, { redirectUri, ...failed });
   }
 
-  function scopesFor({ client, interaction }: PendingAuthorization, { role }: ActiveAccount): ClientScope[] {
+  /** The user of the consent has the session. */
+  function findConsent(
+    { client, interaction }: PendingAuthorization,
+    { account: { id, role } }: SignedIn,
+  ): Consent {
     const requested = text(interaction.params.scope).split(' ');
     const held = scopesOfRole(role);
-    const scopes = getGrantableScopes(client, { alone: false });
-    return [
-      ...selectIdentityScopes(scopes, requested),
-      ...scopes.filter((scope) => isScope(scope) && requested.includes(scope) && held.includes(scope)),
+    const grantable = getGrantableScopes(client, { alone: false });
+    const scopes = [
+      ...selectIdentityScopes(grantable, requested),
+      ...grantable.filter((scope) => isScope(scope) && requested.includes(scope) && held.includes(scope)),
     ];
+    return { userId: id, clientId: client.clientId, scopes };
   }
 
   function showConsent(
-    context: PendingAuthorization,
-    account: ActiveAccount,
-    scopes: readonly ClientScope[],
+    { uid, client, redirectUri }: PendingAuthorization,
+    { account }: SignedIn,
+    { scopes }: Consent,
   ): HttpResponse {
-    const { uid, client, redirectUri } = context;
     const { protocol, host } = new URL(redirectUri);
     const page = consentPage({
       clientName: client.clientName ?? client.clientId,
@@ -134,16 +158,17 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   async function authorize(
-    { provider, client, finish }: PendingAuthorization,
-    { account: { id: accountId, signedInAt: ts }, session }: SignedIn,
-    scopes: readonly ClientScope[],
+    { finish }: PendingAuthorization,
+    { account: { signedInAt: ts }, session }: SignedIn,
+    { userId: accountId, clientId, scopes }: Consent,
   ) {
-    const grant = new provider.Grant({ accountId, clientId: client.clientId });
+    const { Grant } = await provider();
+    const grant = new Grant({ accountId, clientId });
     grant.addOIDCScope(scopes.filter(isIdentityScope).join(' '));
     grant.addResourceScope(RESOURCE, scopes.join(' '));
     const grantId = await grant.save();
-    const login = { accountId, remember: false, ts };
-    return finish({ login, consent: { grantId }, session, [SILENT]: {}, select_account: {} });
+    const signedIn = { accountId, remember: false, ts };
+    return finish({ login: signedIn, consent: { grantId }, session, [SILENT]: {}, select_account: {} });
   }
 
   /**
@@ -151,12 +176,12 @@ export function createInteractions(options: InteractionOptions) {
    * for it, because an attacker may have planted the authorization in this browser.
    */
   async function signedInWith({ request, interaction }: PendingAuthorization): Promise<SignedIn | undefined> {
-    const { credentialId: session } = (await signIns.sessionOf(request)) ?? {};
+    const { credentialId: session } = (await sessionOf(request)) ?? {};
     const account = session === undefined ? undefined : await findAccountOfSession(database, session);
     if (session === undefined || account === undefined) return undefined;
     const { max_age: maxAge } = interaction.params;
     const isTooOld = prompts(interaction, 'login') || account.secondsAgo > Number(maxAge ?? Infinity);
-    return isTooOld && signIns.openedIn(interaction) !== session ? undefined : { account, session };
+    return isTooOld && storedIn(interaction).signedIn !== session ? undefined : { account, session };
   }
 
   /** The handler redirects to the page if possible, so that Back and Reload do not send the form again. */
@@ -173,44 +198,48 @@ export function createInteractions(options: InteractionOptions) {
     return seeOther(isOther ? `${page}?${OTHER_ACCOUNT}` : page, { 'set-cookie': cookie });
   }
 
-  function showRejection(context: PendingAuthorization, { email, failed }: RejectedSignIn): HttpResponse {
-    const headers = { ...failed.headers, 'set-cookie': CLEAR_REJECTION };
-    return showLogin(context, email, { ...failed, headers });
-  }
-
   async function show(context: PendingAuthorization): Promise<HttpResponse> {
     const { request, interaction, client, uid, finish } = context;
-    const { searchParams } = new URL(request.url);
     const rejected = readRejection(request, uid);
-    if (rejected !== undefined) return showRejection(context, rejected);
-    if (searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
+    if (rejected !== undefined) return showLogin(context, rejected.email, rejected.failed);
+    if (new URL(request.url).searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
     const isSilent = prompts(interaction, SILENT);
     const signedIn = await signedInWith(context);
     if (signedIn === undefined) {
       const redirect = redirectSameSite(request, signInPath('interaction', uid));
       if (redirect !== undefined) return redirect;
       if (isSilent) return finish({ error: 'login_required', error_description: 'the user must sign in' });
-      const lost = signIns.openedIn(interaction) !== undefined;
+      const lost = storedIn(interaction).signedIn !== undefined;
       return showLogin(context, undefined, lost ? { problem: UNKNOWN_HERE } : undefined);
     }
-    const { account } = signedIn;
-    const scopes = scopesFor(context, account);
-    if (scopes.length === 0)
+    const consent = findConsent(context, signedIn);
+    if (consent.scopes.length === 0)
       return finish({
         error: 'invalid_scope',
         error_description: 'the account cannot hold any of the requested scopes',
       });
     const asks = ['consent', 'select_account'].some((name) => prompts(interaction, name));
-    const consent = { userId: account.id, clientId: client.clientId, scopes };
     if (!asks && !canBeImpersonated(client) && (await isAllowed(database, consent)))
-      return authorize(context, signedIn, scopes);
+      return authorize(context, signedIn, consent);
     if (isSilent)
       return finish({ error: 'consent_required', error_description: 'the user must give consent' });
-    return showConsent(context, account, scopes);
+    return showConsent(context, signedIn, consent);
+  }
+
+  /** The session that the new session replaces in the browser is revoked. */
+  async function replaceSession(
+    { request, interaction }: PendingAuthorization,
+    { id, user }: LoggedIn,
+  ): Promise<void> {
+    const before = await sessionOf(request);
+    isOf(user.id);
+    interaction.result = { signedIn: id };
+    await interaction.persist().catch(sayExpired);
+    if (before?.credentialId !== undefined) await endSession(before.credentialId, before.userId);
   }
 
   async function signIn(context: PendingAuthorization): Promise<HttpResponse> {
-    const { request, admitted, interaction, uid } = context;
+    const { request, admitted, uid } = context;
     const form = await readForm(request);
     const email = form.get('email') ?? '';
     // The browser must receive the cookie of a new session.
@@ -218,7 +247,7 @@ export function createInteractions(options: InteractionOptions) {
     const result = await signInBy(form, request, admitted, { login, log });
     if ('problem' in result) return reject(context, { email, failed: result });
     try {
-      await signIns.replace(request, interaction, result.sessionId).catch(sayExpired);
+      await replaceSession(context, result);
     } catch (error) {
       return showLogin(context, email, problemOf(error, admitted, log));
     }
@@ -226,40 +255,40 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   async function confirm(context: PendingAuthorization): Promise<HttpResponse> {
-    const { request, client, uid } = context;
+    const { request, admitted, uid } = context;
     const shown = (await readForm(request)).get('account');
     const signedIn = await signedInWith(context);
     // A user who has signed out or changed accounts since has not seen this consent.
     if (signedIn === undefined || signedIn.account.id !== shown)
       return seeOther(signInPath('interaction', uid));
-    const { account } = signedIn;
-    const scopes = scopesFor(context, account);
-    const consent = { userId: account.id, clientId: client.clientId, scopes };
-    const { requestId } = context.admitted;
-    const author = { actorId: account.id, via: `${SESSION}:${signedIn.session}`, requestId };
-    if (!(await transaction(author, (work) => allow(work, consent, signedIn.session))))
-      return seeOther(signInPath('interaction', uid));
-    return authorize(context, signedIn, scopes);
+    const { session } = signedIn;
+    const consent = findConsent(context, signedIn);
+    const author = { actorId: shown, via: `${SESSION}:${session}`, requestId: admitted.requestId };
+    // The consent uses the sign-in up.
+    settle();
+    const isStored = await accountWriteQueue.transaction(shown, (work) => allow(work, consent, session), {
+      author,
+    });
+    return isStored ? authorize(context, signedIn, consent) : seeOther(signInPath('interaction', uid));
   }
 
   /** Only the session of the result may send the result to the client. */
-  async function resume(context: PendingAuthorization): Promise<HttpResponse> {
-    const { provider, request, admitted, uid, interaction } = context;
-    const { session } = (interaction.result ?? {}) as Finished;
-    if (session !== undefined && (await signIns.sessionOf(request))?.credentialId !== session)
+  async function resume({
+    request,
+    admitted,
+    uid,
+    interaction,
+  }: PendingAuthorization): Promise<HttpResponse> {
+    const { session } = storedIn(interaction);
+    if (session !== undefined && (await sessionOf(request))?.credentialId !== session)
       return seeOther(signInPath('interaction', uid));
-    const { response } = await calls.call(provider, {
-      request,
-      admitted,
-      target: signInPath('resume', uid),
-      resumes: uid,
-    });
-    return response;
+    const target = signInPath('resume', uid);
+    return (await callLibrary({ request, admitted, target, resumes: uid })).response;
   }
 
   const page =
-    (handle: (context: PendingAuthorization) => Promise<HttpResponse>) => async (arrived: PageRequest) =>
-      handle(await findPendingAuthorization(arrived));
+    (handle: (context: PendingAuthorization) => Promise<HttpResponse>) => async (exchange: OAuthExchange) =>
+      handle(await findPendingAuthorization(exchange));
 
   return {
     interaction: page(show),
@@ -270,14 +299,4 @@ export function createInteractions(options: InteractionOptions) {
       finish({ error: 'access_denied', error_description: 'the user denied the request' }),
     ),
   };
-}
-
-interface SignedIn {
-  readonly account: NonNullable<Awaited<ReturnType<typeof findAccountOfSession>>>;
-  readonly session: string;
-}
-
-/** Data of a finished authorization that the library does not need. */
-interface Finished {
-  readonly session?: string;
 }

@@ -1,6 +1,5 @@
 import { decodeJwt, errors } from 'jose';
 import { CLEAR_SESSION_COOKIE, extractCredential } from '../../../auth/authenticate.ts';
-import type { Principal } from '../../../auth/principal.ts';
 import { readConnectionFor } from '../../../auth/secrets.ts';
 import type { EndSession } from '../../../auth/sessions.ts';
 import type { Database } from '../../../database/database.ts';
@@ -15,7 +14,7 @@ import {
   redirectSameSite,
   seeOther,
 } from '../../../http/html/page.ts';
-import type { HttpRequest, HttpResponse } from '../../../http/message.ts';
+import type { HttpResponse } from '../../../http/message.ts';
 import { jsonResponse } from '../../../http/response/responder.ts';
 import { ACCOUNT } from '../../../http/routes/table.ts';
 import { ApiError, unauthenticated } from '../../../platform/errors.ts';
@@ -24,6 +23,8 @@ import type { OwnTokens } from '../access-token.ts';
 import { findOAuthClient } from '../clients.ts';
 import { createClaims, findActiveAccount, IDENTITY_CLAIMS } from '../identity.ts';
 import { OAUTH_PATHS } from '../paths.ts';
+import type { SessionReader } from './cookies.ts';
+import type { OAuthExchange } from './endpoints.ts';
 
 /** RFC 6750 §3.1 defines the challenges. */
 const createTokenError = () =>
@@ -62,7 +63,7 @@ export function createUserinfo(database: Database, ownTokens: OwnTokens): RouteH
 
 interface LogoutOptions {
   readonly database: Queryable;
-  readonly sessionOf: (request: HttpRequest) => Promise<Principal | undefined>;
+  readonly sessionOf: SessionReader;
   readonly endSession: EndSession;
 }
 
@@ -145,7 +146,7 @@ export function createLogout({ database, sessionOf, endSession }: LogoutOptions)
     target === undefined ? pageResponse(signedOutPage(), { headers }) : seeOther(target, headers);
 
   return {
-    async ask(request: HttpRequest): Promise<HttpResponse> {
+    async ask({ request }: OAuthExchange): Promise<HttpResponse> {
       const { searchParams } = new URL(request.url);
       const given = request.method === 'POST' ? await readForm(request) : searchParams;
       const logout = await read(given);
@@ -156,7 +157,7 @@ export function createLogout({ database, sessionOf, endSession }: LogoutOptions)
       return pageResponse(logoutPage(logout), { redirectUri: logout.redirectUri });
     },
 
-    async confirm(request: HttpRequest): Promise<HttpResponse> {
+    async confirm({ request }: OAuthExchange): Promise<HttpResponse> {
       const logout = await read(await readForm(request));
       const session = await sessionOf(request);
       if (session?.credentialId !== undefined) await endSession(session.credentialId, session.userId);

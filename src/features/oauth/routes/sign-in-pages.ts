@@ -1,53 +1,8 @@
-import type { Interaction } from 'oidc-provider';
-import { type AuthStrategy, extractSessionCookie } from '../../../auth/authenticate.ts';
-import type { Principal } from '../../../auth/principal.ts';
 import { type ClientScope, scopeWords } from '../../../auth/scopes.ts';
-import type { EndSession } from '../../../auth/sessions.ts';
 import { html, layout } from '../../../http/html/page.ts';
 import { SIGN_IN, type SignInForm, signInForm } from '../../../http/html/sign-in.ts';
-import type { HttpRequest } from '../../../http/message.ts';
 import { ACCOUNT } from '../../../http/routes/table.ts';
 import type { ActiveAccount } from '../identity.ts';
-
-/** An unfinished authorization stores the session that was created for it. */
-interface StoredSignIn {
-  readonly signedIn?: string;
-}
-
-/** @param isOf called with the account of a request once its session is known */
-export function createSignIns(
-  sessions: AuthStrategy,
-  endSession: EndSession,
-  isOf: (accountId: string) => void,
-) {
-  async function principalOf(value: string): Promise<Principal | undefined> {
-    const resolution = await sessions.resolve({ place: 'cookie', value });
-    if (resolution.outcome !== 'valid') return undefined;
-    resolution.used?.();
-    return resolution.principal;
-  }
-
-  async function sessionOf(request: HttpRequest): Promise<Principal | undefined> {
-    const extracted = extractSessionCookie(request.headers);
-    const principal = extracted && 'value' in extracted ? await principalOf(extracted.value) : undefined;
-    if (principal !== undefined) isOf(principal.userId);
-    return principal;
-  }
-
-  return {
-    sessionOf,
-    openedIn: ({ result }: Interaction) => ((result ?? {}) as StoredSignIn).signedIn,
-    /** The session that the new cookie replaces is revoked. */
-    async replace(request: HttpRequest, interaction: Interaction, sessionId: string): Promise<void> {
-      const [before, opened] = await Promise.all([sessionOf(request), principalOf(sessionId)]);
-      if (opened === undefined) return;
-      isOf(opened.userId);
-      interaction.result = { signedIn: opened.credentialId };
-      await interaction.persist();
-      if (before?.credentialId !== undefined) await endSession(before.credentialId, before.userId);
-    },
-  };
-}
 
 interface LoginPage extends SignInForm {
   readonly clientName: string;

@@ -2,9 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { Cancellation } from '../../../database/cancellation.ts';
 import type { Database } from '../../../database/database.ts';
-import { Retries } from '../../../database/retries.ts';
 import type { Queryable } from '../../../database/statement.ts';
-import type { Author, UnitOfWork } from '../../../database/unit-of-work.ts';
 import type { AdmittedRequest } from '../../../http/exchange.ts';
 import { createDeadline } from '../../../platform/deadline.ts';
 import { ApiError } from '../../../platform/errors.ts';
@@ -26,7 +24,7 @@ interface OAuthRequest {
  * @param onResult called whenever a request continues after a statement
  */
 export function createOAuthRequests(
-  database: Pick<Database, 'owned' | 'unitOfWork' | 'lockWaitMs'>,
+  database: Pick<Database, 'owned'>,
   timeoutMs: number,
   onResult: (request: OAuthRequest) => void,
 ) {
@@ -76,21 +74,6 @@ export function createOAuthRequests(
      */
     settle(): void {
       if (!current().cancellation.close()) throw tooLate();
-    },
-    /** @throws {DatabaseError} and what `write` throws */
-    async transaction<T>(author: Author, write: (work: UnitOfWork) => Promise<T>): Promise<T> {
-      const request = current();
-      const own = new Cancellation(undefined, request.owner);
-      if (request.cancellation.cancelled) own.cancel();
-      const done = request.cancellation.onCancel(() => own.cancel());
-      try {
-        return await new Retries(database.lockWaitMs).run(() =>
-          database.unitOfWork({ author }, own).run(write),
-        );
-      } finally {
-        done();
-        onResult(request);
-      }
     },
     database: ofRequest,
   };
