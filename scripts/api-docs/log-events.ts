@@ -64,7 +64,7 @@ const HELP: Readonly<Record<LogEventCode, string | readonly LogEventCode[]>> = {
   'database.connection_lost':
     'One connection broke because of `reason`. The pool opens another. At most 10 lines a minute.',
   'database.statement_failed':
-    'For a passing reason: a time limit, a lock, a lack of memory. The client got 503 or 504. During an outage the level is `debug`.',
+    'A time limit, a lock or a lack of memory. The client got 503 or 504. During an outage the level is `debug`.',
   'database.close_failed': 'Nothing is affected.',
   'database.write_check_failed': 'The service tries again.',
   'clock.skewed':
@@ -133,7 +133,7 @@ const HELP: Readonly<Record<LogEventCode, string | readonly LogEventCode[]>> = {
   'search.events_lost':
     'The index is older than the oldest event, or the log has a new generation, for example after a restore.',
   'search.comparison_started':
-    'After an upgrade, `search rebuild` or `search.events_lost`, if the comparison takes longer than 5 s. Until it ends, a search can miss posts, the oldest last.',
+    'After an upgrade, `search rebuild` or `search.events_lost`, if it takes longer than 5 s. Until then, a search can miss posts, the oldest last.',
   'search.comparison_completed': 'The comparison has taken `durationSeconds`.',
   'streams.failed': '`streams` is their number.',
   'streams.shutdown_failed': 'Report it, with `err`.',
