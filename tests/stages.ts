@@ -151,7 +151,6 @@ export const GATE_STAGES: readonly GateStage[] = [
             'durability',
             'first-start',
             'folder-mistakes',
-            'folder-problem',
             'full-disk',
             'log',
             'old-node',

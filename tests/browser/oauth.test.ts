@@ -171,20 +171,6 @@ describe('the pages of an authorization', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('can be left before signing in, and entered as somebody else', async () => {
-    const { application, page, begun } = await start();
-    await page.getByRole('link', { name: 'Sign in' }).click();
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await expect.poll(() => application.returns.length).toBe(1);
-    expect(application.returns[0]?.searchParams.get('error')).toBe('access_denied');
-    // A page on its way would come in between.
-    await page.waitForURL(({ origin }) => origin === application.origin);
-    await page.goto(begun.authorizationUrl.href);
-    await signIn(page);
-    await page.getByRole('link', { name: 'Use another account' }).click();
-    expect(await page.getByLabel('E-mail').inputValue()).toBe('');
-  });
-
   it('ask for no form again where the user goes back or loads a page again', async () => {
     const { page, application } = await start();
     await page.getByRole('link', { name: 'Sign in' }).click();
@@ -213,22 +199,5 @@ describe('the pages of an authorization', () => {
     await expect.poll(() => application.returns.length).toBe(1);
     expect(attempts.every((url) => url.endsWith('/allow'))).toBe(true);
     expect(application.returns[0]?.searchParams.has('code')).toBe(true);
-  });
-
-  it('are never shown inside a page of somebody else', async () => {
-    const { application, page } = await start();
-    await page.goto(`${application.origin}/frame`);
-    await expect.poll(() => page.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');
-  });
-
-  it('say in words what is wrong with a request that cannot go back', async () => {
-    const { page, begun } = await start();
-    const url = new URL(begun.authorizationUrl);
-    url.searchParams.set('redirect_uri', 'https://elsewhere.example/callback');
-    await page.goto(url.href);
-    expect(await page.getByRole('heading').first().innerText()).not.toBe('');
-    expect(await page.getByRole('main').innerText()).toContain('redirect_uri');
-    expect(new URL(page.url()).origin).toBe(url.origin);
-    await picture(page, 'error');
   });
 });

@@ -13,23 +13,13 @@ import {
   type PostChangeResult,
 } from '../../examples/clients/apollo/posts.ts';
 import { until } from '../support/processes/process.ts';
-import { admin } from '../support/processes/server.ts';
 import { countAnswers } from './answers.ts';
 import { type LiveService, startService } from './live-service.ts';
-import { startLossyProxy } from './lossy-proxy.ts';
 
 function open({ url, headers }: Pick<LiveService, 'url' | 'headers'>): ApolloClient {
   const client = createClient({ url, headers });
   onTestFinished(() => client.close());
   return createApolloClient(client);
-}
-
-/** What a new client has received so far. */
-function follow(service: LiveService): readonly PostChangeResult[] {
-  const received: PostChangeResult[] = [];
-  const subscription = followPosts(open(service)).subscribe((result) => void received.push(result));
-  onTestFinished(() => subscription.unsubscribe());
-  return received;
 }
 
 function titleOf({ data, error }: PostChangeResult): string {
@@ -59,19 +49,6 @@ describe('Apollo Client', () => {
     const two = again.data?.postsConnection.edges[3]?.node;
     const single = await client.query({ query: POST, variables: { id: two?.id ?? '' } });
     expect(single.data?.post).toEqual(two);
-  });
-
-  it('sends each attempt of a mutation with the same key: it is done once though responses are lost', async () => {
-    const service = await startService();
-    const { url, replayed } = await startLossyProxy(service.url, 2);
-    const client = open({ ...service, url });
-    const once = await createPost(client, 'once', 'and only once');
-    expect(replayed).toEqual([false, true, true]);
-    const another = await createPost(client, 'another', 'under a key of its own');
-    expect(replayed).toEqual([false, true, true, false]);
-    const { data } = await service.query('{ posts(limit: 3) { id title } }');
-    expect(data.posts).toMatchObject([{ id: another.id }, { id: once.id }, {}]);
-    expect(data.posts[2].title).not.toBe('once');
   });
 
   it('applies the changes that it is told of: new posts come once, edits show, deleted posts go with their comments', async () => {
@@ -125,48 +102,5 @@ describe('Apollo Client', () => {
     await until('the event', () => received.length > 0);
     expect(received).toEqual(['between']);
     expect(ids).toHaveLength(1);
-  });
-
-  it('resumes over SIGKILL and over a shutdown: none lost, none twice, in order', async () => {
-    const service = await startService();
-    const answers = countAnswers(service.origin);
-    const received = follow(service);
-    const told = (title: string) => until(title, () => received.some((result) => titleOf(result) === title));
-    await until('the stream', () => answers.opened >= 1);
-    // It has the position from the header of its response: no event has come yet.
-    await service.restart('SIGKILL', 'one', 'two');
-    await told('two');
-    await service.create('three');
-    await told('three');
-    for (const [signal, early, late] of [
-      ['SIGKILL', 'four', 'five'],
-      ['SIGTERM', 'six', 'seven'],
-    ] as const) {
-      const { opened } = answers;
-      await service.end(signal);
-      await service.start();
-      // Perhaps before the client is back.
-      await service.create(early);
-      await until('the stream', () => answers.opened > opened);
-      await service.create(late);
-      await told(late);
-    }
-    expect(received.map(titleOf)).toEqual(['one', 'two', 'three', 'four', 'five', 'six', 'seven']);
-  });
-
-  it('tells of a gap where the events are gone, and goes on behind it', async () => {
-    const service = await startService();
-    const answers = countAnswers(service.origin);
-    const received = follow(service);
-    await until('the stream', () => answers.opened >= 1);
-    await service.end('SIGKILL');
-    expect(await admin(['event-log', 'reset'], service.dataDir)).toMatchObject({ code: 0 });
-    await service.start();
-    await until('the gap', () => received.length === 1);
-    expect(received[0]?.error).toMatchObject({ errors: [{ extensions: { code: 'EVENT_HISTORY_EXPIRED' } }] });
-    await until('the stream behind the gap', () => answers.opened >= 3);
-    await service.create('after');
-    await until('a post after the gap', () => received.length === 2);
-    expect(received.slice(1).map(titleOf)).toEqual(['after']);
   });
 });

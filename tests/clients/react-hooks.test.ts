@@ -1,18 +1,7 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openBrowser } from '../support/processes/browser.ts';
-import { type LiveService, startService } from './live-service.ts';
-import { COMMENT, createReactProject, type ReactProject, signIn } from './react-page.ts';
-
-async function openSignedIn({ password }: LiveService, origin: string): Promise<Page> {
-  const browser = await openBrowser(origin);
-  onTestFinished(() => browser.close());
-  const page = await browser.context.newPage();
-  await page.goto(origin);
-  await signIn(page, password);
-  await page.reload();
-  return page;
-}
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startService } from './live-service.ts';
+import { checkLivePosts, createReactProject, openLivePosts, type ReactProject } from './react-page.ts';
 
 describe('the React hooks', () => {
   let project: ReactProject;
@@ -23,37 +12,15 @@ describe('the React hooks', () => {
 
   it('need no library: one shows counts and deletions and resumes, under StrictMode', async () => {
     const service = await startService();
-    const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
-    await service.create(...titles);
     project.run('cp -r ../content-graph-api/examples/clients/react src/clients/');
     await project.build('/src/clients/react/main.tsx', 'dist-hooks');
     const origin = await project.serve(service, 'dist-hooks');
-    const page = await openSignedIn(service, origin);
-    const items = () => page.getByRole('listitem').allInnerTexts();
-    const status = () => page.getByRole('status').innerText();
-    await expect.poll(status).toBe('live');
-    await expect.poll(items).toEqual(titles.map((title) => `${title} (0)`).reverse());
-    await page.getByRole('button', { name: 'More' }).click();
-    await expect.poll(items).toContain('On loops (0)');
-
-    await page.getByLabel('Title').fill('Written');
-    await page.getByLabel('Text').fill('Once.');
-    await page.getByRole('button', { name: 'Publish' }).dblclick();
-    await expect.poll(async () => (await items())[0]).toBe('Written (0)');
-    await expect.poll(() => page.getByLabel('Title').inputValue()).toBe('');
-    expect((await items()).filter((item) => item.startsWith('Written'))).toHaveLength(1);
-
-    const { data } = await service.query('{ posts(limit: 3) { id } }');
-    const [, newest, second] = data.posts;
-    await service.query(COMMENT, { ...newest, body: 'b' });
-    await service.query('mutation ($id: ID!) { deletePost(id: $id) }', second);
-    await expect.poll(async () => (await items()).slice(1, 3)).toEqual(['post 20 (1)', 'post 18 (0)']);
-    await service.end('SIGKILL');
-    await expect.poll(status).toBe('reconnecting');
-    await service.start();
-    await service.create('Missed');
-    await page.evaluate(() => dispatchEvent(new Event('online')));
-    await expect.poll(async () => (await items())[0]).toBe('Missed (0)');
+    await checkLivePosts(service, origin, async (page) => {
+      await service.end('SIGKILL');
+      await expect.poll(() => page.getByRole('status').innerText()).toBe('reconnecting');
+      await service.start();
+      await service.create('Missed');
+    });
   });
 
   it('miss nothing with urql and Apollo Client, under StrictMode', async () => {
@@ -65,7 +32,7 @@ describe('the React hooks', () => {
       project.run(`cp -r ../content-graph-api/examples/clients/${library} src/clients/`);
       await project.build(`/src/clients/${library}/latest-posts.tsx`, `dist-${library}`);
       const origin = await project.serve(service, `dist-${library}`);
-      const page = await openSignedIn(service, origin);
+      const page = await openLivePosts(service, origin);
       pages.push(page);
     }
     /** Apollo's page has no counts. */

@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/cluster/processes.ts';
 import { blocksOf, pathOf } from '../support/docs/markdown.ts';
 import { openBrowser } from '../support/processes/browser.ts';
@@ -84,6 +84,49 @@ export function signIn(page: Page, password: string, email = 'ada@example.com'):
   return page.evaluate(async (body) => {
     await fetch('/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
   }, JSON.stringify({ email, password }));
+}
+
+/** Opens a page of live posts, which has twenty of them and those of the demo. Signs in as Ada. */
+export async function openLivePosts(service: LiveService, origin: string): Promise<Page> {
+  const browser = await openBrowser(origin);
+  onTestFinished(() => browser.close());
+  const page = await browser.context.newPage();
+  await page.goto(origin);
+  await signIn(page, service.password);
+  await page.reload();
+  return page;
+}
+
+/** Expects that a page of live posts shows each change, publishes once, and resumes where the service restarts. */
+export async function checkLivePosts(
+  service: LiveService,
+  origin: string,
+  restart: (page: Page) => Promise<void>,
+): Promise<void> {
+  const titles = Array.from({ length: 20 }, (_, number) => `post ${number + 1}`);
+  await service.create(...titles);
+  const page = await openLivePosts(service, origin);
+  const items = () => page.getByRole('listitem').allInnerTexts();
+  await expect.poll(() => page.getByRole('status').innerText()).toBe('live');
+  await expect.poll(items).toEqual(titles.map((title) => `${title} (0)`).reverse());
+  await page.getByRole('button', { name: 'More' }).click();
+  await expect.poll(items).toContain('On loops (0)');
+
+  await page.getByLabel('Title').fill('Written');
+  await page.getByLabel('Text').fill('Once.');
+  await page.getByRole('button', { name: 'Publish' }).dblclick();
+  await expect.poll(async () => (await items())[0]).toBe('Written (0)');
+  await expect.poll(() => page.getByLabel('Title').inputValue()).toBe('');
+  expect((await items()).filter((item) => item.startsWith('Written'))).toHaveLength(1);
+
+  const { data } = await service.query('{ posts(limit: 3) { id } }');
+  const [, newest, second] = data.posts;
+  await service.query(COMMENT, { ...newest, body: 'b' });
+  await service.query('mutation ($id: ID!) { deletePost(id: $id) }', second);
+  await expect.poll(async () => (await items()).slice(1, 3)).toEqual(['post 20 (1)', 'post 18 (0)']);
+  await restart(page);
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await expect.poll(async () => (await items())[0]).toBe('Missed (0)');
 }
 
 /** A tab with the page. */

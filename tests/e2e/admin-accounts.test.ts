@@ -23,37 +23,6 @@ async function subscribe(server: ServerProcess, key: string) {
   return stream;
 }
 
-describe('the admin command beside a server on the embedded database', () => {
-  it.each([
-    ['user disable', ['user', 'disable', EMAIL]],
-    ['user enable --revoke-credentials', ['user', 'enable', EMAIL, '--revoke-credentials']],
-    ['credential revoke --api-keys', ['credential', 'revoke', '--api-keys', '--user', EMAIL]],
-    ['credential revoke --all', ['credential', 'revoke', '--all', '--user', EMAIL]],
-    ['user delete --content keep', ['user', 'delete', EMAIL, '--content', 'keep']],
-    ['user delete --content delete', ['user', 'delete', EMAIL, '--content', 'delete']],
-  ])('ends open streams at once with %s', async (_name, args) => {
-    const dataDir = await migratedFolder();
-    // Nothing but the notification can end the stream in time.
-    const server = await startServer(dataDir, { CREDENTIAL_RECHECK_MS: '30000' });
-    await admin([...EVE, '--password', PASSWORD], dataDir);
-    const scopes = 'posts:read posts:write';
-    const create = ['api-key', 'create', '--user', EMAIL, '--name', 'k', '--scopes', scopes];
-    const { key } = (await admin(create, dataDir)).json;
-    const post = await server.gql('mutation { createPost(title: "By Eve", body: "b") { id } }', { key });
-    expect(post.errors).toBeUndefined();
-    const [stream, other] = [await subscribe(server, key), await subscribe(server, await demoKey(dataDir))];
-    const done = await admin(args, dataDir);
-    expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
-    expect((await stream.next()).errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
-    expect(await stream.event()).toMatchObject({ event: 'complete' });
-    await server.gql('mutation { createPost(title: "Next", body: "b") { id } }', {
-      key: await demoKey(dataDir),
-    });
-    expect((await other.next()).data.postCreated.title).toBe('Next');
-    expect(server.stderr).toBe('');
-  });
-});
-
 describe('two user create with one e-mail at once', () => {
   it('make one account, and the other says in words that it exists', async () => {
     const dataDir = await migratedFolder();

@@ -97,35 +97,3 @@ describe('stream-token', () => {
     expect((await admin(['stream-token', 'list'], dataDir)).json).toEqual([]);
   });
 });
-
-describe('api-key create', () => {
-  it('makes 100 keys that are neither revoked nor expired for an account, and exits 1 at the next', async () => {
-    const dataDir = await migratedFolder();
-    const server = await startServer(dataDir);
-    const user = ['user', 'create', '--name', 'Eve', '--email', EMAIL, '--password', PASSWORD];
-    await admin(user, dataDir);
-    const login = await fetch(`${server.origin}/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email: EMAIL, password: PASSWORD }),
-    });
-    const cookie = login.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-    const create = ['api-key', 'create', '--user', EMAIL, '--name', 'k', '--scopes', 'posts:read'];
-    const first = await admin(create, dataDir);
-    expect(first.code).toBe(0);
-    const mutation = `mutation { createApiKey(name: "k", scopes: ["posts:read"], currentPassword: "${PASSWORD}") { key } }`;
-    for (let made = 1; made < 100; made += 1) {
-      const response = await fetch(
-        `${server.origin}/graphql`,
-        graphqlPost(mutation, { headers: { cookie } }),
-      );
-      expect(await response.json()).not.toHaveProperty('errors');
-    }
-    const rejected = await admin(create, dataDir);
-    expect(rejected.code).toBe(1);
-    expect(rejected.stderr).toMatch(/at most 100/);
-    expect(rejected.stdout).toBe('');
-    expect((await admin(['api-key', 'revoke', first.json.id], dataDir)).code).toBe(0);
-    expect((await admin(create, dataDir)).code).toBe(0);
-  });
-});

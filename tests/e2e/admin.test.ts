@@ -127,26 +127,6 @@ describe('admin api-key', () => {
     expect(await admin(['api-key', 'revoke', 'no-uuid'], dataDir)).toMatchObject({ code: 1, stdout: '' });
   });
 
-  it('gives a key limits of its own', async () => {
-    const dataDir = await migratedFolder();
-    await admin(['user', 'create', ...ADA], dataDir);
-    const create = [
-      'api-key',
-      'create',
-      '--user',
-      'ada@example.org',
-      '--name',
-      'CI',
-      '--scopes',
-      'posts:read',
-    ];
-    const { json } = await admin([...create, '--burst', '500', '--per-second', '62.5'], dataDir);
-    const server = await startServer(dataDir);
-    const { headers } = await server.gql('{ __typename }', { key: json.key });
-    expect(headers.get('x-ratelimit-limit')).toBe('500');
-    expect(headers.get('ratelimit-policy')).toBe('"default";q=500;w=8');
-  });
-
   it('fails with 1 where the account cannot hold the scopes, is disabled, or is not there', async () => {
     const dataDir = await migratedFolder();
     await admin(['user', 'create', ...ADA], dataDir);

@@ -79,25 +79,6 @@ describe('OAuth at two instances on one PostgreSQL', () => {
       }
     }
   });
-
-  it('knows a new key everywhere', async () => {
-    const { client, one, two } = await setUp();
-    const encryptor = createSigningKeyEncryptor(app.config);
-    const token = async (on: typeof two) =>
-      (await askToken(on, client, { grant_type: 'client_credentials' })).body.access_token;
-    const before = await token(one);
-    // As if it had been published ten seconds ago.
-    const { id } = await rotateSigningKey(app.database, encryptor);
-    await age(app, 'oauth_signing_keys', 10_000);
-    const kids = async (on: typeof two) =>
-      ((await (await on.fetch('/oauth/jwks')).json()) as { keys: { kid: string }[] }).keys.map(
-        ({ kid }) => kid,
-      );
-    for (const on of [one, two]) await expect.poll(() => kids(on)).toContain(id);
-    for (const on of [one, two])
-      for (const each of [before, await token(one), await token(two)])
-        expect(await statusWith(on, each)).toBe(200);
-  });
 });
 
 /** The first key is made when it is needed: on an empty database by all who start at once. */

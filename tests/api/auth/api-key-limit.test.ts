@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { oldApiKeys } from '../../../src/auth/credentials.ts';
+import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { gqlAs, PASSWORD, visitor } from '../../support/credentials/session.ts';
 import { dataOf, expectRejected } from '../../support/rejection.ts';
@@ -23,12 +24,14 @@ async function withKeys(count: number) {
 }
 
 describe('the API keys of an account that are neither revoked nor expired', () => {
-  it('are 100 at most: the 101st is BAD_USER_INPUT and not made', async () => {
-    const { id, cookie } = await withKeys(99);
+  it('are 100 at most: the 101st is BAD_USER_INPUT and not made, nor by the admin command', async () => {
+    const { id, cookie, email } = await withKeys(99);
     expect((await gqlAs(app, cookie, CREATE)).errors).toBeUndefined();
     const rejected = await gqlAs(app, cookie, CREATE);
     expectRejected(rejected, { code: 'BAD_USER_INPUT', message: /at most 100/ });
     expect(rejected.data).toBeNull();
+    const command = ['api-key', 'create', '--user', email, '--name', 'k', '--scopes', 'posts:read'];
+    await expect(adminCommand(app, command)).rejects.toThrow(/at most 100/);
     expect(await liveKeys(id)).toBe(100);
   });
 

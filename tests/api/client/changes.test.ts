@@ -133,16 +133,6 @@ it('A list tells when it is read again, and is', async () => {
   expect(list.current).toMatchObject({ error: undefined, retryAtMs: undefined });
 });
 
-describe('Changes that the service rejects', () => {
-  it('are closed with the error', async () => {
-    const { client } = openTab(await app.account());
-    const changes = openChanges(client, 'subscription { nothing }', () => null, { from: 'now' });
-    await until('the end', () => changes.state.current.status === 'closed');
-    expect(changes.state.current).toMatchObject({ error: { code: 'GRAPHQL_VALIDATION_FAILED' } });
-    expect(client.state.current).toMatchObject({ status: 'closed', error: expect.any(Error) });
-  });
-});
-
 describe('Tabs of one account', () => {
   it('share one stream, and another tab continues when the leader is closed', async () => {
     const account = await app.account();

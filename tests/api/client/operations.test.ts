@@ -6,18 +6,12 @@ import { useSocket } from '../../support/socket.ts';
 
 const app = useApp();
 const socket = useSocket(app);
-
-const CREATE_POST =
-  'mutation ($title: String!, $body: String!) { createPost(title: $title, body: $body) { id title version } }';
 const UPDATE_POST =
   'mutation ($id: ID!, $title: String!, $ifVersion: Int) { updatePost(id: $id, title: $title, ifVersion: $ifVersion) { version } }';
 const TITLES = 'query ($limit: Int) { posts(limit: $limit) { title } }';
 
 interface Titles {
   readonly posts: readonly { readonly title: string }[];
-}
-interface CreatedPost {
-  readonly createPost: { readonly id: string; readonly title: string; readonly version: number };
 }
 
 function openClient(key: string, options: Partial<ClientOptions> = {}) {
@@ -44,39 +38,6 @@ describe('A client', () => {
     });
     const snapshot = await client.snapshot<Titles, { limit: number }>(TITLES, { limit: 1 });
     expect(JSON.parse(JSON.stringify(snapshot))).toEqual({ data: result.data, eventId: expect.any(String) });
-  });
-
-  it('executes a mutation once for each key', async () => {
-    const { key } = await app.account();
-    const client = openClient(key);
-    const post = { title: 'Once', body: 'And only once.' };
-    const first = await client.mutate<CreatedPost, typeof post>(CREATE_POST, post, { key: 'order-42' });
-    const second = await client.mutate<CreatedPost, typeof post>(CREATE_POST, post, { key: 'order-42' });
-    expect(first.replayed).toBe(false);
-    expect(second).toMatchObject({ data: first.data, replayed: true });
-    const other = await client.mutate<CreatedPost, typeof post>(CREATE_POST, post);
-    expect(other.data.createPost.id).not.toBe(first.data.createPost.id);
-  });
-
-  it('follows events from a snapshot on, each of them once and in order', async () => {
-    const { key } = await app.account();
-    const client = openClient(key);
-    const { eventId } = await client.snapshot<Titles, { limit: number }>(TITLES, { limit: 1 });
-    const titles = ['one', 'two', 'three'];
-    for (const title of titles) await client.mutate(CREATE_POST, { title, body: 'Body' });
-    const received: string[] = [];
-    const states: string[] = [];
-    const stream = client.subscribe<{ postCreated: { title: string } }, object>(
-      'subscription { postCreated { title } }',
-      {},
-      { after: eventId, onState: ({ status }) => states.push(status) },
-    );
-    for await (const event of stream) {
-      if (event.type === 'data') received.push(event.data.postCreated.title);
-      if (received.length === titles.length) break;
-    }
-    expect(received).toEqual(titles);
-    expect(states).toEqual(['connecting', 'live', 'closed']);
   });
 
   it('throws typed errors for rejected operations', async () => {

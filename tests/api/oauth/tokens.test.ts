@@ -213,22 +213,3 @@ describe('a token of another issuer or for another audience', () => {
     expect(await statusWith(elsewhere, here.access_token)).toBe(401);
   });
 });
-
-describe('a resource (RFC 8707)', () => {
-  it('may name the one there is, and no other', async () => {
-    const client = await oauthClient(app, {
-      owner: await app.account(),
-      grants: ['client_credentials'],
-    });
-    const ask = (resource: string) => askToken(app, client, { grant_type: 'client_credentials', resource });
-    for (const own of [`${ORIGIN}/graphql`, ORIGIN]) {
-      const { body } = await ask(own);
-      expect(decodeJwt(body.access_token).aud).toBe(`${ORIGIN}/graphql`);
-    }
-    const named = { grant_type: 'client_credentials', resource: 'urn:content-graph-api' };
-    expect((await askToken(app, client, { ...named, scope: 'nonsense' })).body.error).toBe('invalid_scope');
-    expect((await askToken(app, client, named)).body.scope).toBe(MEMBER_SCOPES);
-    for (const other of ['https://other.example/', 'nonsense', `${ORIGIN}/graphql#x`])
-      expect((await ask(other)).body.error, other).toBe('invalid_target');
-  });
-});

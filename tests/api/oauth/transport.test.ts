@@ -7,7 +7,6 @@ import {
   oauthClient,
   PKCE,
   postForm,
-  statusWith,
   type TestClient,
 } from '../../support/credentials/oauth.ts';
 import { useSocket } from '../../support/socket.ts';
@@ -23,11 +22,6 @@ beforeAll(async () => {
 });
 
 describe('OAuth over a socket', () => {
-  it('gives a token that the service takes', async () => {
-    const { body } = await askToken(socket, client, GRANT);
-    expect(await statusWith(socket, body.access_token)).toBe(200);
-  });
-
   it.each([
     ['POST', '/oauth/authorize', 405],
     ['GET', '/oauth/token', 405],

@@ -10,103 +10,39 @@ beforeAll(async () => {
 });
 
 const POST = (selection: string) => `{ posts(limit: 1) { ${selection} } }`;
-const recursive = (levels: number, list: string) =>
-  `{ __schema { types { ${`${list} { type { `.repeat(levels)} name ${'} }'.repeat(levels)} } } }`;
 const doubling = repeated(
   25,
   (i) =>
     `fragment F${i + 1} on Post { a: author { posts(limit: 1) { ...F${i} } } b: author { posts(limit: 1) { ...F${i} } } }`,
 );
-/** Without a level of depth: each takes in the one before in two places. */
-const flat = repeated(25, (i) => `fragment F${i + 1} on Post { ... on Post { ...F${i} } ... { ...F${i} } }`);
 
 describe('a hostile document is rejected', () => {
   it.each([
-    ['alias overload', `{ ${repeated(300, (i) => `a${i}: __typename`)} }`, 'COMPLEXITY_LIMIT'],
     ['alias overload, nested', POST(repeated(200, (i) => `a${i}: id`)), 'COMPLEXITY_LIMIT'],
-    ['field duplication', POST(repeated(900, () => 'id')), 'COMPLEXITY_LIMIT'],
-    ['field duplication at the root', `{ ${repeated(900, () => '__typename')} }`, 'COMPLEXITY_LIMIT'],
-    ['field duplication of objects', POST(repeated(200, () => 'author { id }')), 'COMPLEXITY_LIMIT'],
-    ['field duplication in inline fragments', POST(repeated(200, () => '... { id }')), 'COMPLEXITY_LIMIT'],
     [
       'field duplication through fragments',
       `${POST(repeated(100, (i) => `...F${i}`))} ${repeated(100, (i) => `fragment F${i} on Post { id }`)}`,
       'COMPLEXITY_LIMIT',
     ],
     [
-      'duplicates in what is skipped',
-      POST(`id ... @skip(if: true) { ${repeated(900, () => 'id')} }`),
-      'COMPLEXITY_LIMIT',
-    ],
-    ['duplicates of what there is not', POST(repeated(900, () => 'nowhere')), 'COMPLEXITY_LIMIT'],
-    [
       'duplicates in a fragment that nobody spreads',
       `{ __typename } fragment F on Post { ${repeated(900, () => 'id')} }`,
       'COMPLEXITY_LIMIT',
     ],
-    ['directive overload', POST(`id ${repeated(480, () => '@a')}`), 'COMPLEXITY_LIMIT'],
-    [
-      'directive overload of known ones',
-      POST(`id ${repeated(140, () => '@include(if: true)')}`),
-      'COMPLEXITY_LIMIT',
-    ],
-    [
-      'directive overload on the operation',
-      `query ${repeated(480, () => '@a')} { __typename }`,
-      'COMPLEXITY_LIMIT',
-    ],
-    [
-      'a cycle of fragments',
-      `${POST('...A')} fragment A on Post { ...B } fragment B on Post { ...A }`,
-      'GRAPHQL_VALIDATION_FAILED',
-    ],
-    [
-      'a fragment in itself',
-      `${POST('...A')} fragment A on Post { id author { posts { ...A } } }`,
-      'GRAPHQL_VALIDATION_FAILED',
-    ],
-    [
-      'a cycle that nobody spreads',
-      '{ __typename } fragment A on Post { ...B } fragment B on Post { ...A }',
-      'GRAPHQL_VALIDATION_FAILED',
-    ],
+    ['duplicates of what there is not', POST(repeated(900, () => 'nowhere')), 'COMPLEXITY_LIMIT'],
+    ['directive overload', `query ${repeated(480, () => '@a')} { __typename }`, 'COMPLEXITY_LIMIT'],
     ['fragments that double', `${POST('...F25')} fragment F0 on Post { id } ${doubling}`, 'COMPLEXITY_LIMIT'],
-    [
-      'fragments that double without depth',
-      `${POST('...F25')} fragment F0 on Post { id } ${flat}`,
-      undefined,
-    ],
-    ['recursive introspection of fields', recursive(4, 'fields'), 'DEPTH_LIMIT'],
-    ['recursive introspection, as deep as goes', recursive(100, 'fields'), 'DEPTH_LIMIT'],
-    ['recursive introspection of input fields', recursive(4, 'inputFields'), 'DEPTH_LIMIT'],
     [
       'recursive introspection through a fragment',
       '{ __schema { types { ...T } } } fragment T on __Type { fields { type { fields { type { fields { name } } } } } }',
       'DEPTH_LIMIT',
     ],
-    [
-      'recursive introspection in an invalid document',
-      `{ nowhere ${recursive(5, 'fields').slice(1)}`,
-      'DEPTH_LIMIT',
-    ],
-    [
-      'deep recursion',
-      POST(`${'author { posts(limit: 1) { '.repeat(60)} id ${'} }'.repeat(60)}`),
-      'DEPTH_LIMIT',
-    ],
     ['deep recursion of what there is not', `${'{ a '.repeat(300)}${'}'.repeat(300)}`, 'DEPTH_LIMIT'],
     ['deep values', `{ post(id: ${'['.repeat(900)}`, 'DEPTH_LIMIT'],
     ['brackets that never close', `{ a(b: ${'['.repeat(100_000)}`, 'GRAPHQL_PARSE_FAILED'],
-    ['brackets that are wrong at once', '{'.repeat(100_000), 'GRAPHQL_PARSE_FAILED', 200],
     ['a flood of tokens', `{ ${'id '.repeat(80_000)} }`, 'GRAPHQL_PARSE_FAILED'],
-  ])('%s', async (_name, query, code, expected = code === 'GRAPHQL_VALIDATION_FAILED' ? 200 : 400) => {
-    const { status, errors = [] } = await app.gql(query, { key: account.key });
-    const codes = errors.map(({ extensions }) => extensions.code);
-    if (code === undefined) expect([[], ['COMPLEXITY_LIMIT']]).toContainEqual(codes);
-    else {
-      expect(codes).toEqual([code]);
-      expect(status).toBe(expected);
-    }
+  ])('%s', async (_name, query, code) => {
+    expectRejected(await app.gql(query, { key: account.key }), { code, status: 400 });
   });
 
   it('duplicates in an operation beside the one that is named', async () => {

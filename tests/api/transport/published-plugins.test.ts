@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto';
 import { useDepthLimit } from '@envelop/depth-limit';
 import { useGenericAuth } from '@envelop/generic-auth';
 import { useOnResolve } from '@envelop/on-resolve';
 import { useOpenTelemetry } from '@envelop/opentelemetry';
 import { useRateLimiter } from '@envelop/rate-limiter';
 import { useApolloInlineTrace } from '@graphql-yoga/plugin-apollo-inline-trace';
-import { useAPQ } from '@graphql-yoga/plugin-apq';
-import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
 import { useDisableIntrospection } from '@graphql-yoga/plugin-disable-introspection';
 import { useGraphQLSSE } from '@graphql-yoga/plugin-graphql-sse';
@@ -15,7 +12,6 @@ import { usePersistedOperations } from '@graphql-yoga/plugin-persisted-operation
 import { usePrometheus } from '@graphql-yoga/plugin-prometheus';
 import { useResponseCache } from '@graphql-yoga/plugin-response-cache';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { useCookies } from '@whatwg-node/server-plugin-cookies';
 import { parse } from 'graphql';
 import { SignJWT } from 'jose';
 import { Registry } from 'prom-client';
@@ -34,7 +30,6 @@ interface ContextBuilding {
 const DEEP = '{ posts { author { posts { author { name } } } } }';
 /** The result of any operation is acceptable. */
 const ANY = { accept: 'application/json, text/event-stream' };
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const persisted = (sha256Hash: string) => ({ extensions: { persistedQuery: { version: 1, sha256Hash } } });
 
 describe('useResponseCache', () => {
@@ -286,61 +281,6 @@ describe('An operation at the path of a plugin', () => {
     expect(await text('Bearer wrong')).toContain('UNAUTHENTICATED');
     for (const _ of [1, 2, 3]) expect(await text(`Bearer ${host.key}`)).toContain('"viewer"');
     expect(await text(`Bearer ${host.key}`)).toContain('RATE_LIMITED');
-  });
-});
-
-describe('useCSRFPrevention', () => {
-  const headers = { 'x-graphql-yoga-csrf': '1' };
-  const host = useHost([useCSRFPrevention()], headers);
-
-  it('rejects queries and subscriptions that another site could send', async () => {
-    for (const query of [POSTS, EVENTS]) {
-      const get = { authorization: `Bearer ${host.key}`, ...ANY };
-      const response = await host.fetch(`/graphql?query=${encodeURIComponent(query)}`, { headers: get });
-      expect(response.status).toBe(403);
-    }
-    expect((await host.ask(POSTS)).status).toBe(200);
-    const [first, replay] = await host.keyed(CREATE);
-    expect(replay).toMatchObject({ text: first.text, replayed: 'true' });
-    await host.expectEvents();
-  });
-});
-
-describe('useAPQ', () => {
-  const host = useHost([useAPQ()]);
-
-  it.each([
-    ['a query', POSTS],
-    ['a mutation', CREATE],
-  ])('puts the text of %s in place of a hash', async (_what, query) => {
-    const unknown = await host.post(persisted(sha256(query)));
-    expect(unknown.errors).toEqual([
-      { message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } },
-    ]);
-    expect((await host.post({ query, ...persisted(sha256(query)) })).status).toBe(200);
-    expect((await host.post(persisted(sha256(query)))).errors).toBeUndefined();
-  });
-
-  it('does so for keyed mutations and subscriptions', async () => {
-    await host.post({ query: CREATE, ...persisted(sha256(CREATE)) });
-    const [first, replay] = await host.keyedPost(persisted(sha256(CREATE)));
-    expect(replay).toMatchObject({ text: first.text, replayed: 'true' });
-    await host.expectEvents({ body: { query: EVENTS, ...persisted(sha256(EVENTS)) } });
-    await host.expectEvents({ body: persisted(sha256(EVENTS)) });
-  });
-});
-
-describe('useCookies', () => {
-  const host = useHost([
-    useCookies<object>(),
-    { onRequest: ({ request }) => void request.cookieStore?.set('seen', 'yes') },
-  ]);
-
-  it('sets cookies with queries, mutations and streams', async () => {
-    for (const query of [POSTS, CREATE])
-      expect((await host.ask(query)).headers.getSetCookie()).toEqual([expect.stringContaining('seen=yes')]);
-    const { headers } = await host.expectEvents();
-    expect(headers.getSetCookie()).toEqual([expect.stringContaining('seen=yes')]);
   });
 });
 

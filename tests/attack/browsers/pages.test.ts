@@ -72,6 +72,16 @@ describe.each(BROWSERS)('the pages of an authorization in %s', (name) => {
     await expect.poll(() => back()?.searchParams.has('code')).toBe(true);
   });
 
+  it('and the account page, are shown to their owner whom another site leads there, and in no frame of it', async () => {
+    const visitor = await victim();
+    const mark = randomUUID();
+    const html = `<a href="${origin}/account">your account</a><iframe src="${origin}/account?mark=${mark}"></iframe>`;
+    const page = await visitor.page(sites().show(NAMES.evil, `/${mark}`, html));
+    expect((await responded(mark))[0]?.status).toBe(400);
+    await page.click('a');
+    await expect.poll(() => textOf(page)).toContain(grace.email);
+  });
+
   it('show nothing of who has logged out to who goes back', async () => {
     const visitor = await victim();
     const [consent, account] = [await visitor.page(authorization()), await visitor.page(`${origin}/login`)];

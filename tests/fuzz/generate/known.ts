@@ -18,3 +18,20 @@ export interface Known {
   /** The password of each caller that has a session. */
   readonly password: string;
 }
+
+/** Data that is nowhere, for documents that nothing executes. Every text but an instant begins with the mark. */
+export const unknownData = (mark: string): Known => ({
+  userIds: [`${mark}1`],
+  postIds: [`${mark}2`],
+  commentIds: [`${mark}3`],
+  draftIds: [`${mark}4`],
+  keyIds: [`${mark}5`],
+  cursors: [`${mark}6`],
+  tagCursors: [`${mark}7`],
+  texts: [`${mark}8`],
+  tags: [`${mark}9`],
+  slugs: [`${mark}10`],
+  handles: [`${mark}11`],
+  instants: ['2026-01-01T00:00:00.000Z'],
+  password: `${mark}12`,
+});

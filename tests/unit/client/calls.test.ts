@@ -68,25 +68,6 @@ describe('Retries', () => {
     ]);
   });
 
-  it('outlast a service that refuses connections for 30 s', async () => {
-    const stub = await startStub(json(CREATED));
-    const clock = createVirtualClock();
-    const startMs = clock.nowMs();
-    const { client } = openClient(
-      stub,
-      {
-        fetch: async (input, init) => {
-          if (clock.nowMs() - startMs < 30 * SECOND_MS) throw new TypeError('refused');
-          return fetch(input, init);
-        },
-      },
-      clock,
-    );
-    await client.query('{ x }', {});
-    await client.mutate(CREATE, { title: 'A' });
-    expect(stub.requests).toHaveLength(2);
-  });
-
   it('end with the time budget, not after a number of attempts', async () => {
     const stub = await startStub(failure('SERVICE_UNAVAILABLE', 503));
     const { client, clock } = openClient(stub);
@@ -183,33 +164,7 @@ describe('Retries', () => {
   });
 });
 
-/** The ways in which the second attempt can fail to tell the outcome of the first. */
-const MISLEADING = [
-  ['408', page(408), undefined],
-  ['the login page of a network', page(200), 'UNEXPECTED_RESPONSE'],
-  ['a page with 403', page(403), 'UNEXPECTED_RESPONSE'],
-  ['403 of the service', failure('FORBIDDEN', 403), 'FORBIDDEN'],
-  ['401 of the service', failure('UNAUTHENTICATED', 401), 'UNAUTHENTICATED'],
-  ['an error of a proxy in JSON', json({ errors: [{ message: 'Denied' }] }, 403), 'UNEXPECTED_RESPONSE'],
-] as const;
-
 describe('After a lost response, an intent keeps its key', () => {
-  it.each(MISLEADING)('through %s', async (_name, reply, code) => {
-    const stub = await startStub(disconnect, reply, json(CREATED));
-    const { client } = openClient(stub);
-    const intent = client.intent('write');
-    const first = await catchError(client.mutate(CREATE, { title: 'A' }, { intent }));
-    // A 408 is repeated within the call.
-    if (code !== undefined) {
-      expect(first).toMatchObject({ code, isOutcomeUnknown: true });
-      expect(intent.isOpen).toBe(true);
-      await client.mutate(CREATE, { title: 'A' }, { intent });
-    }
-    expect(stub.requests).toHaveLength(3);
-    expect(new Set(keysOf(stub)).size).toBe(1);
-    expect(intent.isOpen).toBe(false);
-  });
-
   it('through a reload, and sends the stored document of the older page', async () => {
     const stub = await startStub(disconnect, page(403), json(CREATED));
     const storage = createStorage();

@@ -98,24 +98,6 @@ describe('A stream', () => {
       expect(clock.pauses[0]).toBeGreaterThanOrEqual(3_000);
   });
 
-  it('opens after connections were refused for 30 s', async () => {
-    const stub = await startStub(GOOD);
-    const clock = createVirtualClock();
-    const startMs = clock.nowMs();
-    const { subscription } = subscribe(
-      stub,
-      {},
-      {
-        fetch: async (input, init) => {
-          if (clock.nowMs() - startMs < 30 * SECOND_MS) throw new TypeError('refused');
-          return fetch(input, init);
-        },
-      },
-      clock,
-    );
-    expect(await take(subscription, 2)).toEqual([1, 2]);
-  });
-
   it.each([
     ['before the response', silence, 'A proxy that compresses or buffers'],
     ['after it opened', stream([opening('p0')]), 'No byte came for 26000 ms.'],
