@@ -30,21 +30,12 @@ export const PRODUCT: Contestant = {
   note: 'this service as in production: API key, rate limit (raised), operation limits, log at info, metrics',
 };
 
-export const PRODUCT_ON_LOADERS: Contestant = {
+const PRODUCT_ON_LOADERS: Contestant = {
+  ...PRODUCT,
   name: 'product, look-ahead off',
-  dialect: 'graphql',
-  file: 'product.ts',
   args: ['--loaders'],
   workloads: BASIC,
   note: 'the same, with every nested field read by its loader',
-};
-
-export const MERCURIUS_SAME_DUTIES: Contestant = {
-  name: 'Mercurius, same duties',
-  dialect: 'graphql',
-  file: 'mercurius.ts',
-  args: ['--duties'],
-  note: 'Mercurius with API key, token bucket (raised) and its headers, limits on body, tokens, depth, complexity and aliases, request id, a log line and metrics for each request',
 };
 
 export const MERCURIUS: Contestant = {
@@ -52,6 +43,13 @@ export const MERCURIUS: Contestant = {
   dialect: 'graphql',
   file: 'mercurius.ts',
   note: 'with JIT, its loaders and pg with named statements; no authentication, limits or log',
+};
+
+export const MERCURIUS_SAME_DUTIES: Contestant = {
+  ...MERCURIUS,
+  name: 'Mercurius, same duties',
+  args: ['--duties'],
+  note: 'Mercurius with API key, token bucket (raised) and its headers, limits on body, tokens, depth, complexity and aliases, request id, a log line and metrics for each request',
 };
 
 export const POSTGRAPHILE: Contestant = {
@@ -64,14 +62,7 @@ export const POSTGRAPHILE: Contestant = {
 
 export const PEERS: readonly Contestant[] = [MERCURIUS_SAME_DUTIES, MERCURIUS, POSTGRAPHILE];
 
-export const CONTESTANTS: readonly Contestant[] = [
-  FLOOR,
-  PRODUCT,
-  MERCURIUS_SAME_DUTIES,
-  MERCURIUS,
-  POSTGRAPHILE,
-  PRODUCT_ON_LOADERS,
-];
+export const CONTESTANTS: readonly Contestant[] = [FLOOR, PRODUCT, ...PEERS, PRODUCT_ON_LOADERS];
 
 export const runs = ({ workloads = WORKLOADS }: Contestant, workload: Workload) =>
   workloads.includes(workload);

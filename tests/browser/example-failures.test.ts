@@ -70,42 +70,6 @@ describe('the example page when something fails', () => {
     expect(await postsTitled(again, key, 'Written twice')).toBe(1);
   });
 
-  it('makes one post where a response is lost and the next one is not of the service', async () => {
-    const { openSignedIn, server, key } = await startExample();
-    const page = await openSignedIn();
-    const others: Readonly<Record<string, Parameters<Route['fulfill']>[0]>> = {
-      'a slow request': { status: 408, body: '' },
-      'a page of the network': { contentType: 'text/html', body: '<p>Sign in to this network.</p>' },
-      'a refusal of a proxy': { status: 403, json: { message: 'Forbidden' } },
-      'a refusal of the service': {
-        status: 403,
-        json: { errors: [{ message: 'No.', extensions: { code: 'FORBIDDEN' } }] },
-      },
-    };
-    for (const [title, other] of Object.entries(others)) {
-      const keys: (string | undefined)[] = [];
-      await page.route('**/graphql', async (route) => {
-        if (keyOf(route) === undefined) return route.continue();
-        keys.push(keyOf(route));
-        if (keys.length > 2) return route.continue();
-        if (keys.length === 2) return route.fulfill(other);
-        await route.fetch();
-        return route.abort('connectionreset');
-      });
-      await fillPost(page, title);
-      await publish(page);
-      const published = page.getByRole('heading', { name: title });
-      await published.or(page.locator('form').getByRole('alert')).first().waitFor();
-      // A slow request is repeated by itself.
-      if (!(await published.isVisible())) await publish(page);
-      await published.waitFor();
-      expect(keys).toHaveLength(3);
-      expect(new Set(keys).size, title).toBe(1);
-      expect(await postsTitled(server, key, title)).toBe(1);
-      await page.unroute('**/graphql');
-    }
-  });
-
   it('says how long to wait after 429, and goes on by itself', async () => {
     const limits = { RATE_LIMIT_BURST: '8', RATE_LIMIT_PER_SECOND: '1' };
     const failures = { AUTH_FAILURE_BURST: '2', AUTH_FAILURE_REFILL_SECONDS: '600' };

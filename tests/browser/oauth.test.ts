@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import * as oauth from 'oauth4webapi';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -7,7 +5,7 @@ import { scopesOfRole } from '../../src/auth/scopes.ts';
 import { INSECURE, startApplication } from '../support/credentials/oauth-application.ts';
 import { type BrowserOptions, openBrowser } from '../support/processes/browser.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-
+import { picture } from '../support/processes/picture.ts';
 import { admin, startServer } from '../support/processes/server.ts';
 
 const SETTINGS = { RATE_LIMIT_BURST: '10000' };
@@ -17,20 +15,6 @@ const USER = {
   password: 'a password of the browser',
 };
 const SCOPES = scopesOfRole('member').join(' ');
-const WIDTHS = [390, 1280];
-
-/** A picture of the page in each width, where a folder for them is named. */
-async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS;
-  if (folder === undefined) return;
-  await mkdir(folder, { recursive: true });
-  const before = page.viewportSize();
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height: width < 600 ? 844 : 800 });
-    await page.screenshot({ path: join(folder, `${name}-${width}.png`), fullPage: true });
-  }
-  if (before !== null) await page.setViewportSize(before);
-}
 
 /** A service with one user, an application of somebody else's, and a browser in front of its page. */
 async function start(options: BrowserOptions = {}) {

@@ -89,17 +89,9 @@ describe('The packed client', () => {
     const target = join(folder, 'node_modules/content-graph-client');
     mkdirSync(target, { recursive: true });
     run(target, 'tar', '--extract', '--strip-components=1', '--file', tarball);
-    for (const library of [
-      '@apollo',
-      '@tanstack',
-      '@types',
-      '@urql',
-      'graphql',
-      'react',
-      'relay-runtime',
-      'rxjs',
-      'wonka',
-    ]) {
+    for (const library of '@apollo @tanstack @types @urql graphql react relay-runtime rxjs wonka'.split(
+      ' ',
+    )) {
       const link = join(folder, 'node_modules', library);
       mkdirSync(dirname(link), { recursive: true });
       symlinkSync(join(INSTALLED, library), link);

@@ -14,16 +14,7 @@ describe('the admin command beside a server on the embedded database', () => {
     const dataDir = await migratedFolder();
     const server = await startServer(dataDir);
     expect((await admin(user('eve@example.org'), dataDir)).code).toBe(0);
-    const create = [
-      'api-key',
-      'create',
-      '--user',
-      'eve@example.org',
-      '--name',
-      'k',
-      '--scopes',
-      'users:read',
-    ];
+    const create = 'api-key create --user eve@example.org --name k --scopes users:read'.split(' ');
     const [first, second] = [await admin(create, dataDir), await admin(create, dataDir)];
     const status = async (key: string) => (await server.gql('{ viewer { name } }', { key })).status;
     expect(await status(first.json.key)).toBe(200);

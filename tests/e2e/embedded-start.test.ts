@@ -25,15 +25,6 @@ describe('a start on the embedded database', () => {
     expect((await fetch(`${server.origin}/health/ready`)).status).toBe(200);
   });
 
-  it('gives up on a folder that stays taken, in plain words', async () => {
-    const dataDir = await migratedFolder();
-    await startServer(dataDir);
-    const { code, stderr } = await launchServer(dataDir).exited;
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/is in use by another process/);
-    expect(stderr).not.toMatch(/^ {4}at /m);
-  });
-
   it('is tried once on a folder that cannot be opened, and says so in plain words', async () => {
     const dataDir = await migratedFolder();
     const settings = productionSettings();

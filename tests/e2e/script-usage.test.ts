@@ -17,15 +17,7 @@ const OURS = Object.entries(scripts).flatMap(([name, command]) => {
 describe('a script of package.json', () => {
   it('is among those that are asked here', () => {
     expect(OURS.map(([name]) => name)).toEqual(
-      expect.arrayContaining([
-        'start',
-        'bench',
-        'example',
-        'screenshots',
-        'release',
-        'demo:cluster',
-        'test:fuzz',
-      ]),
+      expect.arrayContaining('start bench example screenshots release demo:cluster test:fuzz'.split(' ')),
     );
   });
 

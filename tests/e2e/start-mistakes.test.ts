@@ -75,11 +75,6 @@ describe('DATABASE_URL', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  it('is no address, and the example in the message is complete', async () => {
-    const { stderr } = await launchServer('', { DATABASE_URL: 'postgres:/x' }).exited;
-    expect(stderr).toContain('such as postgres://user:password@host:5432/database');
-  });
-
   it('leads to a PostgreSQL that is too old', async () => {
     const DATABASE_URL = await fakePostgres({ version: 140_012 });
     await expectBothSay(
@@ -160,30 +155,6 @@ describe('DATABASE_URL', () => {
       );
     },
   );
-});
-
-describe('PUBLIC_URL', () => {
-  const issuerOf = async (origin: string) => {
-    const response = await fetch(`${origin}/.well-known/oauth-authorization-server`);
-    return ((await response.json()) as { issuer: string }).issuer;
-  };
-
-  it('is the origin that browsers name, however it is written', async () => {
-    const PUBLIC_URL = 'HTTPS://API.example.com:443/';
-    const server = await startServer(await migratedFolder(), { ...productionSettings(), PUBLIC_URL });
-    expect(await issuerOf(server.origin)).toBe('https://api.example.com');
-  });
-
-  it('has a path', async () => {
-    const dataDir = join(await temporaryFolder(), 'never');
-    const settings = { ...productionSettings(), PUBLIC_URL: 'https://example.com/api' };
-    const { code, stdout, stderr } = await launchServer(dataDir, settings).exited;
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(
-      /^The settings have an error:\n {2}- PUBLIC_URL .* a separate host name or port\.\n$/,
-    );
-    expect(existsSync(dataDir)).toBe(false);
-  });
 });
 
 describe('secrets from files', () => {

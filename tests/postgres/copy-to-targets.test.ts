@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { copyTo, createTarget, migratedFolder, ONE_LINE, WAIT } from '../support/database/copies.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
-import { launchServer, productionSettings, startServer } from '../support/processes/server.ts';
+import { startServer } from '../support/processes/server.ts';
 import { run } from '../support/processes/started.ts';
 
 describe('admin database copy-to', () => {
@@ -24,21 +24,6 @@ describe('admin database copy-to', () => {
     }
     const elsewhere = await copyTo(dataDir, `${url}?schema=elsewhere`);
     expect(elsewhere.code, elsewhere.stderr).toBe(0);
-  });
-
-  it('takes the mark of development along: production rejects demo accounts there, too', WAIT, async () => {
-    const dataDir = await temporaryFolder();
-    const url = await createTarget('seeded');
-    const development = await startServer(dataDir);
-    development.kill('SIGTERM');
-    await development.exited;
-    const exported = await copyTo(dataDir, url);
-    expect(exported.code, exported.stderr).toBe(0);
-    const { code, stderr } = await launchServer('', { ...productionSettings(), DATABASE_URL: url }).exited;
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringMatching(/^The database of DATABASE_URL was seeded by development[^\n]*\n$/),
-    });
   });
 
   it('names the file of a secret that was made for the folder', WAIT, async () => {

@@ -32,50 +32,30 @@ export const POSTS: TypedDocumentNode<Page, { first: number; after?: string | nu
     postsConnection(first: $first, after: $after) {
       edges {
         cursor
-        node {
-          id
-          title
-          createdAt
-        }
+        node { id title createdAt }
       }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+      pageInfo { hasNextPage endCursor }
     }
   }
 `);
 
 export const POST: TypedDocumentNode<{ readonly post: Post | null }, { id: string }> = gql(`
   query Post($id: ID!) {
-    post(id: $id) {
-      id
-      title
-      createdAt
-    }
+    post(id: $id) { id title createdAt }
   }
 `);
 
 const CREATE_POST: TypedDocumentNode<{ readonly createPost: Post }, { title: string; body: string }> = gql(`
   mutation CreatePost($title: String!, $body: String!) {
-    createPost(title: $title, body: $body) {
-      id
-      title
-      createdAt
-    }
+    createPost(title: $title, body: $body) { id title createdAt }
   }
 `);
 
 export const CHANGES: TypedDocumentNode<{ readonly changes: PostChange }, Record<string, never>> = gql(`
   subscription PostChanges {
     changes(kinds: [POST_CREATED, POST_UPDATED, POST_DELETED]) {
-      kind
-      postId
-      post {
-        id
-        title
-        createdAt
-      }
+      kind postId
+      post { id title createdAt }
     }
   }
 `);

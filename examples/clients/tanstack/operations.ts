@@ -3,22 +3,14 @@ import { graphql } from '../gql-tada/graphql.ts';
 
 const PostFields = graphql(`
   fragment PostFields on Post @_unmask {
-    id
-    title
-    body
-    createdAt
-    version
-    commentCount
+    id title body createdAt version commentCount
     author { id name }
   }
 `);
 
 const CommentFields = graphql(`
   fragment CommentFields on Comment @_unmask {
-    id
-    body
-    createdAt
-    version
+    id body createdAt version
     author { id name }
   }
 `);
@@ -30,8 +22,7 @@ export const Posts = graphql(
   `
     query PagePosts($first: Int!, $after: String) {
       postsConnection(first: $first, after: $after) {
-        nodes { ...PostFields }
-        pageInfo { hasNextPage endCursor }
+        nodes { ...PostFields } pageInfo { hasNextPage endCursor }
       }
     }
   `,
@@ -44,8 +35,7 @@ export const Comments = graphql(
     query PageComments($id: ID!, $last: Int!, $before: String) {
       post(id: $id) {
         commentsConnection(last: $last, before: $before) {
-          nodes { ...CommentFields }
-          pageInfo { hasPreviousPage startCursor }
+          nodes { ...CommentFields } pageInfo { hasPreviousPage startCursor }
         }
       }
     }
@@ -89,9 +79,7 @@ export const UpdatePost = graphql(
 );
 
 export const DeletePost = graphql(`
-  mutation PageDeletePost($id: ID!, $ifVersion: Int!) {
-    deletePost(id: $id, ifVersion: $ifVersion)
-  }
+  mutation PageDeletePost($id: ID!, $ifVersion: Int!) { deletePost(id: $id, ifVersion: $ifVersion) }
 `);
 
 export const CreateComment = graphql(

@@ -3,7 +3,6 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { statement } from '../../../src/database/statement.ts';
 import { commitOf } from '../../../src/platform/process.ts';
 import { ORIGIN, useApp } from '../../support/app.ts';
-import { useCountedDatabase } from '../../support/database/statement-count.ts';
 import { ROOT } from '../../support/processes/process.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
@@ -39,20 +38,6 @@ describe('/health', () => {
       expect(response.status).toBe(200);
       expect(response.headers.has('x-ratelimit-remaining')).toBe(false);
     }
-  });
-});
-
-describe('probes of /health/ready, 200 at once', () => {
-  const counted = useCountedDatabase();
-  const app = useApp({ settings: counted.settings, clock: steppedClock() });
-
-  it('cost the database one look, and none for a second after that', async () => {
-    const probe = async () => (await app.fetch('/health/ready')).status;
-    expect(await probe()).toBe(200);
-    const before = counted.completed.length;
-    const statuses = await Promise.all(Array.from({ length: 200 }, probe));
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    expect(counted.completed.slice(before)).toEqual([]);
   });
 });
 

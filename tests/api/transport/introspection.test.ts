@@ -16,15 +16,7 @@ const HIDDEN = 'query { __typename ...F } fragment F on Query { ... on Query { p
 const LOCATIONS = [
   ...['QUERY', 'MUTATION', 'SUBSCRIPTION', 'FIELD', 'FRAGMENT_DEFINITION', 'FRAGMENT_SPREAD'],
   ...['INLINE_FRAGMENT', 'VARIABLE_DEFINITION', 'SCHEMA', 'SCALAR', 'OBJECT', 'FIELD_DEFINITION'],
-  ...[
-    'ARGUMENT_DEFINITION',
-    'INTERFACE',
-    'UNION',
-    'ENUM',
-    'ENUM_VALUE',
-    'INPUT_OBJECT',
-    'INPUT_FIELD_DEFINITION',
-  ],
+  ...'ARGUMENT_DEFINITION INTERFACE UNION ENUM ENUM_VALUE INPUT_OBJECT INPUT_FIELD_DEFINITION'.split(' '),
 ];
 /** The fields of introspection with their arguments (GraphQL, September 2025, section 4.2). */
 const META_FIELDS = {

@@ -13,18 +13,7 @@ import { randomValue, strangeValue, valueLiteral } from './values.ts';
 type Given = 'value' | 'absent' | 'null' | 'strange';
 
 /** What variables may be declared as that some position has no use for. */
-const OTHER_TYPES = [
-  'Int',
-  'String!',
-  '[ID!]!',
-  'Boolean',
-  'DateTime',
-  'Float',
-  'Post',
-  'None',
-  '[[Int]]',
-  '__Type',
-];
+const OTHER_TYPES = 'Int String! [ID!]! Boolean DateTime Float Post None [[Int]] __Type'.split(' ');
 
 function give(draft: Draft, name: string, type: GraphQLInputType, hint: string, given: Given): void {
   const { random, known, variables } = draft;

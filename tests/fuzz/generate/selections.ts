@@ -103,18 +103,7 @@ function fieldText(draft: Draft, type: Owner, field: Field, scope: Scope, depth:
 }
 
 /** What a fragment may be said to be on where it does not belong. */
-const WRONG_TYPES = [
-  'Query',
-  'User',
-  'Post',
-  'Node',
-  'DateTime',
-  'String',
-  'None',
-  'PageInfo',
-  '__Type',
-  'constructor',
-];
+const WRONG_TYPES = 'Query User Post Node DateTime String None PageInfo __Type constructor'.split(' ');
 
 function inlineFragment(draft: Draft, type: Owner, scope: Scope, depth: number): string {
   const { random } = draft;

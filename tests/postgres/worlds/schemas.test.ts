@@ -24,16 +24,7 @@ async function counts(url: string, schema: string): Promise<Record<string, numbe
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const found: Record<string, number> = {};
-  for (const table of [
-    'users',
-    'posts',
-    'tags',
-    'comments',
-    'events',
-    'api_keys',
-    'sessions',
-    'idempotency_keys',
-  ]) {
+  for (const table of 'users posts tags comments events api_keys sessions idempotency_keys'.split(' ')) {
     const { rows } = await client.query<{ count: number }>(
       `SELECT count(*)::int AS count FROM ${schema}.${table}`,
     );

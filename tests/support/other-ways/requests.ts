@@ -24,17 +24,7 @@ import {
   UNKNOWN_HASH,
 } from './way.ts';
 
-const ALIASES = [
-  'document_id',
-  'documentID',
-  'DocumentId',
-  'id',
-  'queryId',
-  'doc_id',
-  'hash',
-  'docId',
-  'persistedId',
-];
+const ALIASES = 'document_id documentID DocumentId id queryId doc_id hash docId persistedId'.split(' ');
 const form = (parts: Readonly<Record<string, string>>) =>
   `${Object.entries(parts)
     .map(([name, value]) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)

@@ -199,15 +199,7 @@ describe('loadConfig', () => {
     ],
     [
       'TRUST_PROXY',
-      [
-        'everyone',
-        'everyone/8',
-        '10.0.0.0/33',
-        '10.0.0.0/8/8',
-        '::1/129',
-        '*',
-        'NETWORK_OF_THE_INGRESS_CONTROLLER',
-      ],
+      'everyone everyone/8 10.0.0.0/33 10.0.0.0/8/8 ::1/129 * NETWORK_OF_THE_INGRESS_CONTROLLER'.split(' '),
     ],
     [
       'TRUST_PROXY',

@@ -2,27 +2,14 @@ import type { ResultOf } from 'gql.tada';
 import { graphql } from './graphql.ts';
 
 const AuthorFields = graphql(`
-  fragment AuthorFields on User @_unmask {
-    id
-    name
-    handle
-    avatarUrl
-  }
+  fragment AuthorFields on User @_unmask { id name handle avatarUrl }
 `);
 
 /** Lists have the beginning of a post. */
 const SummaryFields = graphql(
   `
     fragment SummaryFields on Post @_unmask {
-      id
-      slug
-      title
-      excerpt
-      tags
-      createdAt
-      updatedAt
-      version
-      commentCount
+      id slug title excerpt tags createdAt updatedAt version commentCount
       author { ...AuthorFields }
     }
   `,
@@ -42,10 +29,7 @@ const PostFields = graphql(
 const CommentFields = graphql(
   `
     fragment CommentFields on Comment @_unmask {
-      id
-      body
-      createdAt
-      version
+      id body createdAt version
       author { ...AuthorFields }
     }
   `,
@@ -53,20 +37,14 @@ const CommentFields = graphql(
 );
 
 const DraftSummaryFields = graphql(`
-  fragment DraftSummaryFields on Draft @_unmask {
-    id
-    title
-    tags
-    updatedAt
-  }
+  fragment DraftSummaryFields on Draft @_unmask { id title tags updatedAt }
 `);
 
 const DraftFields = graphql(
   `
     fragment DraftFields on Draft @_unmask {
       ...DraftSummaryFields
-      body
-      version
+      body version
     }
   `,
   [DraftSummaryFields],
@@ -91,17 +69,14 @@ export type Draft = ResultOf<typeof DraftFields>;
 export type Profile = ResultOf<typeof ProfileFields>;
 
 export const ViewerQuery = graphql(`
-  query Viewer {
-    viewer { role }
-  }
+  query Viewer { viewer { role } }
 `);
 
 const PostsDocument = graphql(
   `
     query Posts($first: Int!, $after: String, $tag: String, $filter: PostFilter, $orderBy: PostOrder) {
       postsConnection(first: $first, after: $after, tag: $tag, filter: $filter, orderBy: $orderBy) {
-        nodes { ...SummaryFields }
-        pageInfo { hasNextPage endCursor }
+        nodes { ...SummaryFields } pageInfo { hasNextPage endCursor }
       }
     }
   `,
@@ -113,8 +88,7 @@ export const SearchQuery = graphql(
   `
     query Search($query: String!, $filter: PostFilter, $first: Int!, $after: String) {
       searchPosts(query: $query, filter: $filter, first: $first, after: $after) {
-        nodes { ...SummaryFields }
-        pageInfo { hasNextPage endCursor }
+        nodes { ...SummaryFields } pageInfo { hasNextPage endCursor }
       }
     }
   `,
@@ -124,8 +98,7 @@ export const SearchQuery = graphql(
 export const TagsQuery = graphql(`
   query Tags($after: String) {
     tags(first: 20, after: $after) {
-      nodes { name postCount }
-      pageInfo { hasNextPage endCursor }
+      nodes { name postCount } pageInfo { hasNextPage endCursor }
     }
   }
 `);
@@ -135,9 +108,7 @@ export type Tag = ResultOf<typeof TagsQuery>['tags']['nodes'][number];
 /** Finds a post by its slug, a former slug or its id. */
 const PostDocument = graphql(
   `
-    query Post($slug: String!) {
-      postBySlug(slug: $slug) { ...PostFields }
-    }
+    query Post($slug: String!) { postBySlug(slug: $slug) { ...PostFields } }
   `,
   [PostFields],
 );
@@ -159,8 +130,7 @@ const CommentsDocument = graphql(
     query Comments($id: ID!, $last: Int!, $before: String) {
       post(id: $id) {
         commentsConnection(last: $last, before: $before) {
-          nodes { ...CommentFields }
-          pageInfo { hasPreviousPage startCursor }
+          nodes { ...CommentFields } pageInfo { hasPreviousPage startCursor }
         }
       }
     }
@@ -195,8 +165,7 @@ export const DraftsQuery = graphql(
     query Drafts($first: Int!, $after: String) {
       viewer {
         draftsConnection(first: $first, after: $after) {
-          nodes { ...DraftSummaryFields }
-          pageInfo { hasNextPage endCursor }
+          nodes { ...DraftSummaryFields } pageInfo { hasNextPage endCursor }
         }
       }
     }
@@ -206,9 +175,7 @@ export const DraftsQuery = graphql(
 
 export const DraftQuery = graphql(
   `
-    query Draft($id: ID!) {
-      node(id: $id) { __typename ...DraftFields }
-    }
+    query Draft($id: ID!) { node(id: $id) { __typename ...DraftFields } }
   `,
   [DraftFields],
 );
@@ -249,9 +216,7 @@ export const UpdatePost = graphql(
 );
 
 export const DeletePost = graphql(`
-  mutation DeletePost($id: ID!, $ifVersion: Int!) {
-    deletePost(id: $id, ifVersion: $ifVersion)
-  }
+  mutation DeletePost($id: ID!, $ifVersion: Int!) { deletePost(id: $id, ifVersion: $ifVersion) }
 `);
 
 export const CreateComment = graphql(
@@ -273,9 +238,7 @@ export const UpdateComment = graphql(
 );
 
 export const DeleteComment = graphql(`
-  mutation DeleteComment($id: ID!, $ifVersion: Int!) {
-    deleteComment(id: $id, ifVersion: $ifVersion)
-  }
+  mutation DeleteComment($id: ID!, $ifVersion: Int!) { deleteComment(id: $id, ifVersion: $ifVersion) }
 `);
 
 export const CreateDraft = graphql(`
@@ -305,7 +268,5 @@ export const PublishDraft = graphql(
 );
 
 export const DeleteDraft = graphql(`
-  mutation DeleteDraft($id: ID!, $ifVersion: Int!) {
-    deleteDraft(id: $id, ifVersion: $ifVersion)
-  }
+  mutation DeleteDraft($id: ID!, $ifVersion: Int!) { deleteDraft(id: $id, ifVersion: $ifVersion) }
 `);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ORIGIN, useApp } from '../../../support/app.ts';
-import { authorizeUrl, oauthClient, PKCE, postForm } from '../../../support/credentials/oauth.ts';
-import { login, PASSWORD, person } from '../../../support/credentials/session.ts';
+import { authorizeUrl, oauthClient, PKCE } from '../../../support/credentials/oauth.ts';
+import { login } from '../../../support/credentials/session.ts';
 import { steppedClock } from '../../../support/time/stepped-clock.ts';
 
 const BURST = 100;
@@ -111,22 +111,6 @@ describe('what pages of other sites have browsers send without credentials', () 
     for (const ask of ASKS) expect((await asks[ask]({ ...address, ...said })).status).toBe(429);
     for (const ask of ['graphql', 'login', 'token'] as const)
       expect([ask, await leftFor(ask, address)]).toEqual([ask, BURST - 1]);
-  });
-
-  it('does not lock a log-in out: 130 images', async () => {
-    const address = newAddress();
-    const { email } = await person(app);
-    const images = await statusesOf('graphql', 130, { ...address, ...SHOWN[0]?.[1] });
-    expect(images.filter((status) => status === 429)).toHaveLength(130 - BURST);
-    expect((await login(app, { email, password: PASSWORD }, address)).status).toBe(200);
-  });
-
-  it('does not lock clients of OAuth out: 130 forms to /oauth/token', async () => {
-    const address = newAddress();
-    const client = await oauthClient(app, { owner: await app.account(), grants: ['client_credentials'] });
-    await statusesOf('token', 130, { ...address, ...SHOWN[4]?.[1] });
-    const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: client.secret };
-    expect((await postForm(app, '/oauth/token', fields, address)).status).toBe(200);
   });
 
   it('does not keep users from the pages of a sign-in, to which applications on other sites send them', async () => {
