@@ -3,7 +3,6 @@ import { createTestDatabase } from '../support/database/database.ts';
 import { createTemplate, type Template } from '../support/database/template.ts';
 import { Campaign } from './drive/campaign.ts';
 import { reportOf } from './drive/report.ts';
-import { shrink } from './drive/shrink.ts';
 import { openStage, STAGE_SETTINGS, type Stage } from './drive/stage.ts';
 import { Tally } from './drive/tally.ts';
 import { judgedSchema } from './judged-schema.ts';
@@ -61,7 +60,8 @@ export async function fuzz(options: FuzzOptions): Promise<{ tally: Tally; differ
         // What it takes to get there is not counted.
         end = Math.min(end, performance.now() + options.seconds * 1_000);
         campaign.begin();
-        const last = number + CASES_PER_SERVICE;
+        const first = number;
+        const last = first + CASES_PER_SERVICE;
         for (; number < last && !done(number); number += 1) {
           const finding = await campaign.run(stage, number);
           if (finding === undefined) continue;
@@ -69,7 +69,7 @@ export async function fuzz(options: FuzzOptions): Promise<{ tally: Tally; differ
           const seconds = Math.round((performance.now() - startMs) / 1_000);
           const { kind, expected, got } = finding;
           print(`Case ${number}, found after ${seconds} s: ${kind}, expected ${expected}, got ${got}`);
-          print(reportOf(await shrink(stage, finding, campaign.sent), seed, number));
+          print(reportOf(finding, seed, number, first));
         }
         await tally.notePaths(stage.app);
       });

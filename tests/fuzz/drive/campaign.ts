@@ -6,7 +6,7 @@ import { absentAndNull, otherVariables } from '../generate/other-variables.ts';
 import { randomCase } from '../generate/random-case.ts';
 import type { Stage } from './stage.ts';
 import type { Tally } from './tally.ts';
-import { disagreement, type Finding, judged, type Sending, type Tried, tryWay } from './trial.ts';
+import { disagreement, type Finding, judged, type Tried, tryWay } from './trial.ts';
 import { PLAIN_POST, randomWays, type Way } from './ways.ts';
 
 /** So many earlier cases are asked again. */
@@ -18,7 +18,6 @@ export class Campaign {
   readonly #schema: GraphQLSchema;
   readonly #tally: Tally;
   #earlier: Case[] = [];
-  readonly #sent: Sending[] = [];
 
   constructor(seed: number, schema: GraphQLSchema, tally: Tally) {
     this.#seed = seed;
@@ -29,12 +28,6 @@ export class Campaign {
   /** Another service begins: it has met none of the cases so far. */
   begin(): void {
     this.#earlier = [];
-    this.#sent.length = 0;
-  }
-
-  /** What the service has met so far. */
-  get sent(): readonly Sending[] {
-    return this.#sent;
   }
 
   /** Tries a case by its number, and some before it again. What is wrong, if anything is. */
@@ -94,7 +87,6 @@ export class Campaign {
       const told = alike && verdict.kind === 'query' ? disagreement(alike.tried, tried) : undefined;
       if (alike !== undefined && told !== undefined) return { ...told, test, way, other: alike.way };
       before.push({ way, tried });
-      this.#sent.push({ test, way });
     }
     return undefined;
   }

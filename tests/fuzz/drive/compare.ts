@@ -6,7 +6,7 @@ import type { Way } from './ways.ts';
 
 /** Something about a response that is not as the contract says. */
 export interface Difference {
-  /** Small cases are looked for that differ in the same way. */
+  /** What differs, in a word or two. */
   readonly kind: string;
   readonly expected: string;
   readonly got: string;

@@ -1,5 +1,5 @@
 import type { Case } from '../case.ts';
-import type { Shrunk } from './shrink.ts';
+import type { Finding } from './trial.ts';
 import { nameOf } from './ways.ts';
 
 const indented = (text: string) => text.split('\n').join('\n            ');
@@ -12,17 +12,15 @@ const described = ({ document, variables, operationName, caller }: Case) => [
   `  operation ${operationName === undefined ? 'not named' : JSON.stringify(operationName)}`,
 ];
 
-/** A difference as it is printed: how to have it again, what was sent, what should have come back and what came. */
-export function reportOf(found: Shrunk, seed: number, number: number): string {
-  const { test, way, kind, expected, got, before, other } = found;
-  const alone = before?.length === 0;
-  const cases = alone ? `--from ${number} --count 1` : `--count ${number + 1}`;
+/** A difference as it is printed, with the number of the first case of its service: how to have it again, what was sent, what should have come back and what came. */
+export function reportOf(found: Finding, seed: number, number: number, first: number): string {
+  const { test, way, kind, expected, got, other } = found;
   const told = other === undefined ? '' : `; expected is what comes of ${nameOf(other)}`;
   return [
     `Difference: ${kind}`,
-    `  seed      ${seed}, case ${number}${before === undefined ? '; it did not differ again' : ''}`,
-    `  again     npm run test:fuzz -- --seed ${seed} ${cases}`,
-    ...(before ?? []).flatMap((earlier) => [`  Before: ${nameOf(earlier.way)}`, ...described(earlier.test)]),
+    `  seed      ${seed}, case ${number}`,
+    `  again     npm run test:fuzz -- --seed ${seed} --from ${number} --count 1`,
+    `  or, if it differs only after others, with --from ${first} --count ${number - first + 1}`,
     `  way       ${nameOf(way)}${told}`,
     ...described(test),
     `  expected  ${expected}`,

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { type App, createApp } from '../../../src/app/create-app.ts';
 import { nodeServerOptions } from '../../../src/app/server.ts';
 import { createNodeServer } from '../../../src/http/server/node-server.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
@@ -22,9 +21,10 @@ export const STAGE_SETTINGS = { MAX_STREAMS_PER_CLIENT: '10000' } as const;
 
 const log = createLogger({ level: 'silent', pretty: false });
 
-/** Has a service listen on a free port, over the data of a world. */
-async function listen(app: TestApp, service: App, world: World): Promise<Stage> {
-  const server = createNodeServer(nodeServerOptions(service, app.config, log));
+/** Fills a service with data and has it listen. Closing leaves the service itself open. */
+export async function openStage(app: TestApp): Promise<Stage> {
+  const world = await createWorld(app);
+  const server = createNodeServer(nodeServerOptions(app.app, app.config, log));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -40,25 +40,4 @@ async function listen(app: TestApp, service: App, world: World): Promise<Stage> 
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-/** Fills a service with data and has it listen. Closing leaves the service itself open. */
-export async function openStage(app: TestApp): Promise<Stage> {
-  return listen(app, app.app, await createWorld(app));
-}
-
-/** Lets a new service work on the data of a stage: one that has kept nothing of what was asked before. */
-export async function withNewService<T>(
-  { app, world }: Stage,
-  work: (stage: Stage) => Promise<T>,
-): Promise<T> {
-  const { config, database } = app;
-  const service = createApp({ config, database, log });
-  const stage = await listen(app, service, world);
-  try {
-    return await work(stage);
-  } finally {
-    await stage.close();
-    await service.close();
-  }
 }

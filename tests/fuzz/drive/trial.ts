@@ -10,14 +10,10 @@ import { isStream, read } from './reading.ts';
 import type { Stage } from './stage.ts';
 import { requestOf, type Way } from './ways.ts';
 
-/** A case that goes a way. */
-export interface Sending {
+/** A case that was answered otherwise than it should have been. */
+export interface Finding extends Difference {
   readonly test: Case;
   readonly way: Way;
-}
-
-/** A case that was answered otherwise than it should have been. */
-export interface Finding extends Difference, Sending {
   /** Another way, whose response is not the same. */
   readonly other?: Way;
 }
