@@ -3,12 +3,9 @@ import { type Database, openDatabase } from '../../../src/database/database.ts';
 import { statement } from '../../../src/database/statement.ts';
 import { runInPrisma } from '../../../src/database/unit-of-work.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
-import { adminCommand } from '../../support/admin-command.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
-import { oauthClient } from '../../support/credentials/oauth.ts';
 import { pgbouncer } from '../../support/database/pgbouncer.ts';
 import { postgresOf } from '../../support/database/postgres.ts';
-import { issueToken } from '../../support/streams/stream-token.ts';
 
 /** Winter and summer, both hours that have one name in Berlin, and milliseconds. */
 const TIMESTAMPS = [
@@ -37,46 +34,6 @@ async function expectExactTimestamps(app: TestApp, database: Database): Promise<
   }
 }
 
-/** The lists of commands in SQL. */
-const LISTS: readonly (readonly [command: string, sql: string])[] = [
-  [
-    'user list',
-    `SELECT id, name, CASE WHEN email_key IS NOT NULL THEN email END AS email, role, disabled_at IS NOT NULL AS disabled
-     FROM users ORDER BY created_at, id`,
-  ],
-  [
-    'api-key list',
-    `SELECT k.id, k.name, k.prefix, k.scopes, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
-       k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.suspended_at AS "suspendedAt", u.email AS "user"
-     FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id`,
-  ],
-  [
-    'stream-token list',
-    `SELECT t.id, u.email AS "user", t.credential_kind AS credentials, t.client_id AS client, t.operation::json->'query' AS query,
-       t.created_at AS "createdAt", t.last_used_at AS "lastUsedAt", t.expires_at AS "expiresAt", t.ends_at AS "maxExpiresAt"
-     FROM stream_tokens t JOIN users u ON u.id = t.user_id ORDER BY t.created_at, t.id`,
-  ],
-  [
-    'oauth-client list',
-    `SELECT c.id AS client_id, c.name, c.grants, c.scopes, c.created_at AS "createdAt", c.redirect_uris, c.post_logout_redirect_uris,
-       c.secret_hash IS NULL AS public, u.email AS owner
-     FROM oauth_clients c JOIN users u ON u.id = c.owner_id ORDER BY c.created_at, c.id`,
-  ],
-];
-
-async function expectListsOfSql(app: TestApp, database: Database): Promise<void> {
-  for (const [command, sql] of LISTS) {
-    const { json, failure } = await adminCommand({ config: app.config, database }, command.split(' '));
-    const rows = await app.database.query(statement<object>('test_list', sql), []);
-    expect({ command, failure, json }).toEqual({
-      command,
-      failure: undefined,
-      json: JSON.parse(JSON.stringify(rows)),
-    });
-    expect(rows.length).toBeGreaterThan(0);
-  }
-}
-
 async function throughPgBouncer(app: TestApp): Promise<Database> {
   const url = await pgbouncer(postgresOf(app).url);
   const database = await openDatabase({
@@ -97,16 +54,8 @@ describe.each([
 
   it('writes, compares and reads timestamps exactly', () => expectExactTimestamps(app, app.database));
 
-  it('lists what SQL lists', async () => {
-    const { id, key } = await app.account();
-    await issueToken(app, { authorization: `Bearer ${key}` });
-    await oauthClient(app, { owner: { id } });
-    await expectListsOfSql(app, app.database);
-  });
-
   it.runIf(process.env.DATABASE_URL !== undefined)('does the same through PgBouncer', async () => {
     const database = await throughPgBouncer(app);
     await Promise.all(several.map(() => expectExactTimestamps(app, database)));
-    await expectListsOfSql(app, database);
   });
 });
