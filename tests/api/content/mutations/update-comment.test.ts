@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../../src/auth/api-keys.ts';
-import type { Scope } from '../../../../src/auth/scopes.ts';
 import { type Account, useApp } from '../../../support/app.ts';
 import { createComment, createPost } from '../../../support/content.ts';
 import { dataOf, expectForbidden, expectRejected } from '../../../support/rejection.ts';
@@ -39,15 +37,6 @@ describe('Mutation.updateComment', () => {
       body: 'Moderated.',
       author: { id: author.id },
     });
-  });
-
-  it('needs the scope comments:write', async () => {
-    const author = await app.account();
-    const id = await createComment(app, author.key, await createPost(app, author.key), 'Old.');
-    const scopes: readonly Scope[] = ['posts:read', 'posts:write', 'users:read'];
-    const { key } = await createApiKey(app.database, { userId: author.id, name: 'lesser', scopes });
-    expectForbidden(await update({ ...author, key }, id, 'New.'));
-    expect((await read(author, id)).body).toBe('Old.');
   });
 
   it('and the deletion of its post come one after the other', async () => {
