@@ -65,20 +65,21 @@ export interface NewClient {
   readonly name: string;
   readonly grants: readonly GrantType[];
   readonly scopes: readonly ClientScope[];
-  readonly redirectUris: readonly string[];
-  readonly postLogoutRedirectUris?: readonly string[];
+  readonly redirectUris?: readonly string[] | undefined;
+  readonly postLogoutRedirectUris?: readonly string[] | undefined;
   /** A public client has no secret, because an app on a device or in a browser could not protect it. */
-  readonly public: boolean;
+  readonly public?: boolean;
   readonly burst?: number | undefined;
   readonly perSecond?: number | undefined;
   readonly documents?: StricterDocuments | undefined;
 }
 
-function check({ owner, grants, scopes, redirectUris, postLogoutRedirectUris = [], ...client }: NewClient) {
+/** @param redirectUris all redirect URIs, including those after a logout */
+function check({ owner, grants, scopes, ...client }: NewClient, redirectUris: readonly string[]) {
   const has = (grant: GrantType) => grants.includes(grant);
-  if (has('authorization_code') && redirectUris.length === 0)
+  if (has('authorization_code') && (client.redirectUris ?? []).length === 0)
     throw new ClientError('A client with the authorization_code grant needs a redirect URI.');
-  if (!has('authorization_code') && redirectUris.length + postLogoutRedirectUris.length > 0)
+  if (!has('authorization_code') && redirectUris.length > 0)
     throw new ClientError('Redirect URIs require the authorization_code grant.');
   if (!has('authorization_code') && !has('client_credentials'))
     throw new ClientError('Refresh tokens require the authorization_code grant: add that grant.');
@@ -86,7 +87,7 @@ function check({ owner, grants, scopes, redirectUris, postLogoutRedirectUris = [
     throw new ClientError('A public client has no credentials: it cannot have the client_credentials grant.');
   if (!has('authorization_code') && scopes.some(isIdentityScope))
     throw new ClientError('The scopes openid, profile and email require the authorization_code grant.');
-  for (const uri of [...redirectUris, ...postLogoutRedirectUris]) {
+  for (const uri of redirectUris) {
     const problem = redirectUriProblem(uri);
     if (problem !== undefined) throw new ClientError(`The redirect URI "${uri}" ${problem}`);
   }
@@ -113,7 +114,8 @@ export async function createOAuthClient(
   db: Queryable,
   client: NewClient,
 ): Promise<{ client_id: string; client_secret?: string }> {
-  check(client);
+  const { redirectUris = [], postLogoutRedirectUris = [] } = client;
+  check(client, [...redirectUris, ...postLogoutRedirectUris]);
   const secret = client.public ? undefined : CLIENT_SECRET.generate();
   const id = newId();
   await db.query(INSERT, [
@@ -122,8 +124,8 @@ export async function createOAuthClient(
     client.name,
     client.grants,
     client.scopes,
-    [...new Set(client.redirectUris)],
-    [...new Set(client.postLogoutRedirectUris)],
+    [...new Set(redirectUris)],
+    [...new Set(postLogoutRedirectUris)],
     secret === undefined ? null : hashSecret(secret),
     client.burst ?? null,
     client.perSecond ?? null,

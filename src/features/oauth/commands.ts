@@ -34,31 +34,25 @@ const parseGrants = (text: string): readonly GrantType[] =>
 const parseClientScopes = (text: string): readonly ClientScope[] =>
   parseNames(text, [...SCOPES, ...IDENTITY_SCOPES], ['Scopes', 'scope']);
 
-interface CreateOptions
-  extends Omit<NewClient, 'owner' | 'redirectUris' | 'postLogoutRedirectUris' | 'public'> {
+interface CreateOptions extends Omit<NewClient, 'owner' | 'redirectUris' | 'postLogoutRedirectUris'> {
   readonly owner: string;
   readonly redirectUri?: readonly string[];
   readonly postLogoutRedirectUri?: readonly string[];
-  readonly public?: boolean;
 }
 
-async function create({ database }: Opened, { owner, ...given }: CreateOptions) {
-  const { redirectUri = [], postLogoutRedirectUri = [], ...options } = given;
+async function create(
+  { database }: Opened,
+  { owner, redirectUri, postLogoutRedirectUri, ...options }: CreateOptions,
+) {
+  const { grants, scopes } = options;
   const { id, role, disabledAt } = await findAccount(database, owner);
   if (disabledAt !== null)
     throw new AdminError(
       `Account "${owner}" is disabled. Nothing was changed. Run "user enable ${owner}" first.`,
     );
-  const wanted = {
-    ...options,
-    owner: { id, role },
-    redirectUris: redirectUri,
-    postLogoutRedirectUris: postLogoutRedirectUri,
-    public: options.public ?? false,
-  };
+  const redirects = { redirectUris: redirectUri, postLogoutRedirectUris: postLogoutRedirectUri };
   return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
-    const made = await createOAuthClient(work, wanted);
-    const { grants, scopes } = wanted;
+    const made = await createOAuthClient(work, { ...options, ...redirects, owner: { id, role } });
     await audit(work, 'oauth-client.create', made.client_id, { account: id, grants, scopes });
     return made;
   });

@@ -1,4 +1,4 @@
-import type { AdapterPayload } from 'oidc-provider';
+import type { Adapter, AdapterPayload, errors } from 'oidc-provider';
 import { hashSecret } from '../../auth/secrets.ts';
 import { deletion } from '../../database/jobs.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
@@ -26,8 +26,8 @@ const MAX_AUTHORIZATIONS = 100;
  * refreshes at every expiry of its access token uses about this many in the 30 days of a refresh token.
  */
 const MAX_OF_AN_AUTHORIZATION = 3_000;
-/** Replaces the id where the payload repeats it. */
-const ID_MARK = '{id}';
+/** This parameter of an authorization has the keyed hash of the IP address that began the authorization. */
+export const ADDRESS = 'address';
 
 interface Row {
   readonly payload: AdapterPayload;
@@ -111,98 +111,106 @@ const END_FAMILY_OF = statement<never>(
      OR (model = 'Grant' AND hash = (SELECT family FROM oauth_records WHERE model = $1 AND hash = $2))`,
 );
 
-function withoutId(payload: AdapterPayload, id: string): string {
-  const { jti, consumed, returnTo, ...rest } = payload;
-  return JSON.stringify({
-    ...rest,
-    ...(returnTo === undefined ? {} : { returnTo: returnTo.replaceAll(id, ID_MARK) }),
-  });
+/** `returnTo` repeats the id, and the library does not need it to resume. */
+function withoutId({ jti, consumed, returnTo, ...payload }: AdapterPayload): string {
+  return JSON.stringify(payload);
 }
 
 /** `exp` uses this instance's clock, because the library compares it with that clock. */
 function withId(model: string, { payload, consumedAt, secondsLeft }: Row, id: string): AdapterPayload {
-  const { returnTo } = payload;
   const exp = Math.floor(Date.now() / 1000 + secondsLeft);
   return {
     ...payload,
     jti: id,
     ...(payload.exp === undefined || model === 'Grant' ? {} : { exp }),
-    ...(returnTo === undefined ? {} : { returnTo: returnTo.replaceAll(ID_MARK, id) }),
     // The library would not notice the second use of an expired code.
     ...(consumedAt === null ? {} : { consumed: Math.floor(consumedAt.getTime() / 1000), exp }),
   };
 }
 
+export interface RecordOptions {
+  readonly database: Queryable;
+  /**
+   * Called before something is consumed.
+   * @throws if the deadline has passed
+   */
+  readonly settle: () => void;
+}
+
+/** A model of the library that is not stored. */
+export const UNSTORED: Adapter = {
+  upsert: async () => undefined,
+  find: async () => undefined,
+  findByUid: async () => undefined,
+  findByUserCode: async () => undefined,
+  consume: async () => undefined,
+  destroy: async () => undefined,
+  revokeByGrantId: async () => undefined,
+};
+
 /**
  * The stored form never grants access: ids are codes and tokens, so they are stored as hashes and removed
  * from the payload. A read restores the id. All methods throw DatabaseError.
  */
-export function createRecords(db: Queryable, model: string) {
+export function createRecords(
+  model: string,
+  { database, settle }: RecordOptions,
+  { InvalidGrant, SessionNotFound }: Pick<typeof errors, 'InvalidGrant' | 'SessionNotFound'>,
+): Adapter {
+  const createEndedError = () => new SessionNotFound('the sign-in has ended');
+
+  /** Any client can begin an authorization. Concurrent inserts may exceed the limit of an origin. */
+  async function storeInteraction(
+    stored: readonly [string, Uint8Array, string],
+    { params, result }: AdapterPayload,
+    expiresInSeconds: number,
+  ): Promise<void> {
+    const origin = hashSecret(String(params?.[ADDRESS]));
+    // A result may only update an existing sign-in. An insert would let a finished sign-in finish twice.
+    if (result === undefined)
+      await database.query(INSERT_FROM, [...stored, origin, expiresInSeconds, MAX_OF_AN_ORIGIN - 1]);
+    else if ((await database.query(UPDATE, [...stored, expiresInSeconds])).length === 0)
+      throw createEndedError();
+  }
+
   return {
-    async find(id: string): Promise<AdapterPayload | undefined> {
-      const [row] = await db.query(FIND, [model, hashSecret(id)]);
+    ...UNSTORED,
+    async find(id) {
+      const [row] = await database.query(FIND, [model, hashSecret(id)]);
       return row && withId(model, row, id);
     },
-    /**
-     * Any client can create a record with an `origin`. The newest 100 of an origin are retained; concurrent
-     * inserts may exceed the limit.
-     */
-    async upsert(
-      id: string,
-      payload: AdapterPayload,
-      expiresInSeconds: number,
-      origin?: string,
-    ): Promise<void> {
-      const body = withoutId(payload, id);
+    async upsert(id, payload, expiresInSeconds = 0) {
+      const stored = [model, hashSecret(id), withoutId(payload)] as const;
+      if (model === 'Interaction') return storeInteraction(stored, payload, expiresInSeconds);
       const { accountId = null, clientId = null, grantId } = payload;
       if (model === 'Grant') {
-        await db.query(UPSERT_AUTHORIZATION, [
-          model,
-          hashSecret(id),
-          body,
-          accountId,
-          clientId,
-          AUTHORIZATION_LEFT_SECONDS,
-          REFRESH_TOKEN_SECONDS,
-          MAX_AUTHORIZATIONS - 1,
-        ]);
+        const bounds = [AUTHORIZATION_LEFT_SECONDS, REFRESH_TOKEN_SECONDS, MAX_AUTHORIZATIONS - 1];
+        await database.query(UPSERT_AUTHORIZATION, [...stored, accountId, clientId, ...bounds]);
         return;
       }
+      const family = grantId === undefined ? null : hashSecret(grantId);
       // The authorization is extended first. A crash in between makes it last slightly too long, but leaves
       // no token without an authorization.
-      if (model === 'RefreshToken' && grantId !== undefined)
-        await db.query(PROLONG_AUTHORIZATION, [
-          hashSecret(grantId),
-          expiresInSeconds + AUTHORIZATION_LEFT_SECONDS,
-        ]);
-      const family = origin ?? grantId;
-      const most = origin === undefined ? MAX_OF_AN_AUTHORIZATION : MAX_OF_AN_ORIGIN;
-      const values = [
-        ...[model, hashSecret(id), body],
-        ...[family === undefined ? null : hashSecret(family), expiresInSeconds, most - 1],
-      ];
-      await db.query(origin === undefined ? UPSERT : INSERT_FROM, values);
+      if (model === 'RefreshToken')
+        await database.query(PROLONG_AUTHORIZATION, [family, expiresInSeconds + AUTHORIZATION_LEFT_SECONDS]);
+      await database.query(UPSERT, [...stored, family, expiresInSeconds, MAX_OF_AN_AUTHORIZATION - 1]);
     },
-    /** @returns false if the record was deleted */
-    async update(id: string, payload: AdapterPayload, expiresInSeconds: number): Promise<boolean> {
-      const values = [model, hashSecret(id), withoutId(payload, id), expiresInSeconds];
-      return (await db.query(UPDATE, values)).length > 0;
-    },
-    /**
-     * @returns false if the record was consumed before; the library then revokes everything issued from it
-     */
-    async consume(id: string): Promise<boolean> {
+    /** The library checks before it consumes, so two concurrent requests can both pass its check. */
+    async consume(id) {
+      settle();
       const keptSeconds = model === 'AuthorizationCode' ? USED_CODE_SECONDS : 0;
-      const mine = (await db.query(CONSUME, [model, hashSecret(id), keptSeconds])).length > 0;
-      if (!mine) await db.query(END_FAMILY_OF, [model, hashSecret(id)]);
-      return mine;
+      if ((await database.query(CONSUME, [model, hashSecret(id), keptSeconds])).length > 0) return;
+      await database.query(END_FAMILY_OF, [model, hashSecret(id)]);
+      throw new InvalidGrant('it was already used');
     },
-    /** @returns false if the record was already deleted */
-    async destroy(id: string): Promise<boolean> {
-      return (await db.query(DESTROY, [model, hashSecret(id)])).length > 0;
+    async destroy(id) {
+      settle();
+      const isDestroyed = (await database.query(DESTROY, [model, hashSecret(id)])).length > 0;
+      // A sign-in that finishes twice concurrently would yield two codes.
+      if (!isDestroyed && model === 'Interaction') throw createEndedError();
     },
-    async endFamily(grantId: string): Promise<void> {
-      await db.query(END_FAMILY, [hashSecret(grantId)]);
+    async revokeByGrantId(grantId) {
+      await database.query(END_FAMILY, [hashSecret(grantId)]);
     },
   };
 }

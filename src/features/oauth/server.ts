@@ -14,13 +14,13 @@ import { audienceOf, createAccessTokenStrategy, createOwnTokens, type OwnTokens 
 import { OAUTH_PATHS } from './paths.ts';
 import { type Audience, createOAuthRequestQueue, createOAuthRequests } from './provider/oauth-requests.ts';
 import {
-  ADDRESS,
   BROWSER,
   createProviderSource,
   withoutOpenIdParameters,
   withoutOwnResource,
 } from './provider/provider.ts';
 import { createLibraryCall, oauthErrors } from './provider/provider-bridge.ts';
+import { ADDRESS } from './records.ts';
 import { createSessionReader, knownBrowser } from './routes/cookies.ts';
 import { createEndpoints, type OAuthExchange } from './routes/endpoints.ts';
 import { createInteractions } from './routes/interactions.ts';

@@ -9,7 +9,6 @@ import type {
 } from 'oidc-provider';
 import { IDENTITY_SCOPES, isScope, SCOPES } from '../../../auth/scopes.ts';
 import { hashSecret, matchesSecret } from '../../../auth/secrets.ts';
-import type { Queryable } from '../../../database/statement.ts';
 import type { Clock } from '../../../platform/deadline.ts';
 import { isUuid } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/log/log.ts';
@@ -17,15 +16,14 @@ import { audienceOf, FAMILY_CLAIM } from '../access-token.ts';
 import { clientMetadata, findOAuthClient, GRANT_TYPES, getGrantableScopes, OWNER_ROLE } from '../clients.ts';
 import { createClaims, findActiveAccount, IDENTITY_CLAIMS } from '../identity.ts';
 import { OAUTH_PATHS, signInPath } from '../paths.ts';
-import { createRecords, REFRESH_TOKEN_SECONDS } from '../records.ts';
+import { ADDRESS, createRecords, REFRESH_TOKEN_SECONDS, type RecordOptions, UNSTORED } from '../records.ts';
 import { ACCESS_TOKEN_SECONDS, type KeyRing, type SigningKey } from '../signing-keys.ts';
 import { RESUME_COOKIE, renderError, watchProvider } from './provider-bridge.ts';
 
 /** Tokens are issued only for this resource. The name stays valid if the service moves. */
 export const RESOURCE = 'urn:content-graph-api';
-/** These parameters have hashes of the browser and, keyed, of the IP address that began the authorization. */
+/** This parameter has the hash of the browser that began the authorization. */
 export const BROWSER = 'browser';
-export const ADDRESS = 'address';
 
 /** The library rejects these OpenID Connect parameters if the scope `openid` is not requested. */
 const OPENID_PARAMETERS = ['acr_values', 'claims_locales', 'max_age', 'nonce'];
@@ -58,87 +56,37 @@ export function withoutOwnResource(parameters: URLSearchParams, issuer: string):
   return kept;
 }
 
-interface Library {
-  readonly Provider: typeof OidcProvider.default;
-  readonly errors: typeof OidcProvider.errors;
-  readonly interactionPolicy: typeof OidcProvider.interactionPolicy;
-}
+type Library = Pick<typeof OidcProvider, 'Provider' | 'errors' | 'interactionPolicy'>;
 
 /**
  * The first use loads the library, because loading takes longer than the rest of the startup. The modules are
  * imported one by one, because the index writes to the console on Node releases that are not LTS.
  */
 async function loadLibrary(): Promise<Library> {
-  const load = (file: string): Promise<unknown> => import(`oidc-provider/lib/${file}.js`);
-  const [{ Provider }, errors, interactionPolicy] = (await Promise.all([
-    load('provider'),
-    load('helpers/errors'),
-    load('helpers/interaction_policy/index'),
-  ])) as [{ Provider: Library['Provider'] }, Library['errors'], Library['interactionPolicy']];
+  const files = ['provider', 'helpers/errors', 'helpers/interaction_policy/index'];
+  const modules = await Promise.all(files.map((file) => import(`oidc-provider/lib/${file}.js`)));
+  const [{ Provider }, errors, interactionPolicy] = modules;
   return { Provider, errors, interactionPolicy };
 }
 
-interface ProviderOptions {
-  readonly database: Queryable;
-  /**
-   * Called before something is consumed.
-   * @throws if the deadline has passed
-   */
-  readonly settle: () => void;
+interface ProviderOptions extends RecordOptions {
+  readonly issuer: () => string;
+  readonly keys: KeyRing;
   readonly clock: Pick<Clock, 'now'>;
+  readonly log: Logger;
 }
 
-/** The library's sessions are not stored. At each request, the service's session determines the user. */
-const forgotten: Adapter = {
-  upsert: async () => undefined,
-  find: async () => undefined,
-  findByUid: async () => undefined,
-  findByUserCode: async () => undefined,
-  consume: async () => undefined,
-  destroy: async () => undefined,
-  revokeByGrantId: async () => undefined,
-};
-
-/** All methods of the storage throw DatabaseError. */
-function createAdapterFactory(
-  { errors }: Library,
-  { database, settle }: ProviderOptions,
-): (model: string) => Adapter {
-  const ended = () => new errors.SessionNotFound('the sign-in has ended');
-  return (model) => {
-    if (model === 'Session') return forgotten;
-    // Clients have a separate table, and only the administrator creates them.
-    if (model === 'Client')
-      return {
-        ...forgotten,
-        async find(id) {
-          const row = isUuid(id) ? await findOAuthClient(database, id) : undefined;
-          return row && clientMetadata(row);
-        },
-      };
-    const records = createRecords(database, model);
-    return {
-      ...forgotten,
-      async upsert(id, payload, expiresIn = 0) {
-        // A result may only update an existing sign-in. An insert would let a finished sign-in finish twice.
-        if (model !== 'Interaction') await records.upsert(id, payload, expiresIn);
-        else if (payload.result === undefined)
-          await records.upsert(id, payload, expiresIn, String(payload.params?.[ADDRESS]));
-        else if (!(await records.update(id, payload, expiresIn))) throw ended();
-      },
-      find: records.find,
-      async consume(id) {
-        settle();
-        // The library checks before it consumes, so two concurrent requests can both pass its check.
-        if (!(await records.consume(id))) throw new errors.InvalidGrant('it was already used');
-      },
-      async destroy(id) {
-        settle();
-        // A sign-in that finishes twice concurrently would yield two codes.
-        if (!(await records.destroy(id)) && model === 'Interaction') throw ended();
-      },
-      revokeByGrantId: records.endFamily,
-    };
+function createAdapter(model: string, { errors }: Library, options: ProviderOptions): Adapter {
+  // At each request, the service's session determines the user.
+  if (model === 'Session') return UNSTORED;
+  if (model !== 'Client') return createRecords(model, options, errors);
+  // Clients have a separate table, and only the administrator creates them.
+  return {
+    ...UNSTORED,
+    async find(id) {
+      const row = isUuid(id) ? await findOAuthClient(options.database, id) : undefined;
+      return row && clientMetadata(row);
+    },
   };
 }
 
@@ -228,7 +176,7 @@ function configure(
   // The library dates tokens by the clock of this machine, which may be wrong.
   const aheadSeconds = () => Math.round((Date.now() - clock.now()) / 1_000);
   return {
-    adapter: createAdapterFactory(library, options),
+    adapter: (model: string) => createAdapter(model, library, options),
     jwks: {
       keys: [
         { ...(signer.open().export({ format: 'jwk' }) as JWK), kid: signer.id, alg: 'ES256', use: 'sig' },
@@ -311,17 +259,10 @@ function configure(
         async getResourceServerInfo(ctx, resource, client) {
           if (resource !== RESOURCE) throw new errors.InvalidTarget();
           const alone = ctx.oidc.params?.grant_type === 'client_credentials';
-          const scopes = getGrantableScopes(client, { alone });
-          if (
-            alone &&
-            !String(ctx.oidc.params?.scope)
-              .split(' ')
-              .some((s) => scopes.some((own) => own === s))
-          )
-            throw new errors.InvalidScope(
-              'the account of the client cannot hold the scope',
-              String(ctx.oidc.params?.scope),
-            );
+          const scopes: readonly string[] = getGrantableScopes(client, { alone });
+          const requested = String(ctx.oidc.params?.scope);
+          if (alone && !requested.split(' ').some((scope) => scopes.includes(scope)))
+            throw new errors.InvalidScope('the account of the client cannot hold the scope', requested);
           return {
             scope: scopes.join(' '),
             audience: audienceOf(issuer),
@@ -347,26 +288,16 @@ function configure(
   };
 }
 
-interface ProviderSourceOptions extends ProviderOptions {
-  readonly issuer: () => string;
-  readonly keys: KeyRing;
-  readonly log: Logger;
-}
-
 /**
  * A provider signs with one key for its lifetime, so another key needs another provider.
  * @returns a function that returns the provider of the current signing key, and throws DatabaseError
  */
-export function createProviderSource({ keys, log, ...options }: ProviderSourceOptions) {
-  let loading: Promise<Library> | undefined;
+export function createProviderSource(options: ProviderOptions) {
   let made: { readonly name: string; readonly provider: Provider } | undefined;
 
   return async (): Promise<Provider> => {
-    loading ??= loadLibrary().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    const [library, signer] = await Promise.all([loading, keys.signer()]);
+    // Node caches the modules.
+    const [library, signer] = await Promise.all([loadLibrary(), options.keys.signer()]);
     const issuer = options.issuer();
     const name = `${issuer} ${signer.id}`;
     if (made?.name !== name) {
@@ -376,7 +307,7 @@ export function createProviderSource({ keys, log, ...options }: ProviderSourceOp
           return matchesSecret(presented, Buffer.from(this.clientSecret, 'base64url'));
         },
       });
-      watchProvider(provider, log);
+      watchProvider(provider, options.log);
       made = { name, provider };
     }
     return made.provider;

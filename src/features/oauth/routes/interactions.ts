@@ -24,7 +24,7 @@ import {
   type SessionReader,
 } from './cookies.ts';
 import type { OAuthExchange } from './endpoints.ts';
-import { consentPage, loginPage } from './sign-in-pages.ts';
+import { consentPage, loginPage, OTHER_ACCOUNT } from './sign-in-pages.ts';
 
 interface InteractionOptions
   extends Pick<RouteServices, 'login' | 'endSession' | 'accountWriteQueue'>,
@@ -56,9 +56,6 @@ interface SignedIn {
   readonly account: AccountOfSession;
   readonly session: string;
 }
-
-/** The query parameter means that the user wants another account. */
-const OTHER_ACCOUNT = 'another-account';
 
 /** Longer email addresses are not shown again. */
 const MAX_EMAIL = 254;
@@ -113,14 +110,8 @@ export function createInteractions(options: InteractionOptions) {
     { uid, client, redirectUri, interaction }: PendingAuthorization,
     email = text(interaction.params.login_hint),
     failed?: FailedSignIn,
-  ) {
-    const page = loginPage({
-      clientName: client.clientName ?? client.clientId,
-      action: signInPath('login', uid),
-      cancelPath: signInPath('cancel', uid),
-      email: email.slice(0, MAX_EMAIL),
-      problem: failed?.problem,
-    });
+  ): HttpResponse {
+    const page = loginPage({ uid, client, email: email.slice(0, MAX_EMAIL), problem: failed?.problem });
     return pageResponse(page, { redirectUri, ...failed });
   }
 
@@ -137,24 +128,6 @@ export function createInteractions(options: InteractionOptions) {
       ...grantable.filter((scope) => isScope(scope) && requested.includes(scope) && held.includes(scope)),
     ];
     return { userId: id, clientId: client.clientId, scopes };
-  }
-
-  function showConsent(
-    { uid, client, redirectUri }: PendingAuthorization,
-    { account }: SignedIn,
-    { scopes }: Consent,
-  ): HttpResponse {
-    const { protocol, host } = new URL(redirectUri);
-    const page = consentPage({
-      clientName: client.clientName ?? client.clientId,
-      destination: host === '' ? protocol.slice(0, -1) : host,
-      account,
-      scopes,
-      allowPath: signInPath('allow', uid),
-      cancelPath: signInPath('cancel', uid),
-      otherAccountPath: `${signInPath('interaction', uid)}?${OTHER_ACCOUNT}`,
-    });
-    return pageResponse(page, { redirectUri });
   }
 
   async function authorize(
@@ -199,7 +172,7 @@ export function createInteractions(options: InteractionOptions) {
   }
 
   async function show(context: PendingAuthorization): Promise<HttpResponse> {
-    const { request, interaction, client, uid, finish } = context;
+    const { request, interaction, client, uid, redirectUri, finish } = context;
     const rejected = readRejection(request, uid);
     if (rejected !== undefined) return showLogin(context, rejected.email, rejected.failed);
     if (new URL(request.url).searchParams.has(OTHER_ACCOUNT)) return showLogin(context);
@@ -213,7 +186,8 @@ export function createInteractions(options: InteractionOptions) {
       return showLogin(context, undefined, lost ? { problem: UNKNOWN_HERE } : undefined);
     }
     const consent = findConsent(context, signedIn);
-    if (consent.scopes.length === 0)
+    const { scopes } = consent;
+    if (scopes.length === 0)
       return finish({
         error: 'invalid_scope',
         error_description: 'the account cannot hold any of the requested scopes',
@@ -223,7 +197,8 @@ export function createInteractions(options: InteractionOptions) {
       return authorize(context, signedIn, consent);
     if (isSilent)
       return finish({ error: 'consent_required', error_description: 'the user must give consent' });
-    return showConsent(context, signedIn, consent);
+    const { account } = signedIn;
+    return pageResponse(consentPage({ uid, client, redirectUri, account, scopes }), { redirectUri });
   }
 
   /** The session that the new session replaces in the browser is revoked. */

@@ -51,13 +51,11 @@ export function createUserinfo(database: Database, ownTokens: OwnTokens): RouteH
     const { userId, scopes } = token;
     const account = await findActiveAccount(readConnectionFor(database, userId), userId);
     if (account === undefined) throw createTokenError();
-    const granted = Object.entries(IDENTITY_CLAIMS).flatMap(([scope, claims]) =>
-      scopes.includes(scope) ? claims : [],
+    const claims: Readonly<Record<string, unknown>> = createClaims(account);
+    const granted = Object.entries(IDENTITY_CLAIMS).flatMap(([scope, names]) =>
+      scopes.includes(scope) ? names.map((name) => [name, claims[name]] as const) : [],
     );
-    const shown = Object.entries(createClaims(account)).filter(([name]) =>
-      granted.some((claim) => claim === name),
-    );
-    return jsonResponse(Object.fromEntries(shown));
+    return jsonResponse(Object.fromEntries(granted));
   };
 }
 
@@ -70,7 +68,7 @@ interface LogoutOptions {
 /** A request to sign the user out, after its redirect URI was checked. */
 interface LogoutRequest {
   readonly clientName: string | undefined;
-  readonly redirectUri: string | undefined;
+  /** The redirect URI with the state. */
   readonly target: string | undefined;
   readonly parameters: URLSearchParams;
 }
@@ -139,7 +137,7 @@ export function createLogout({ database, sessionOf, endSession }: LogoutOptions)
     const target = redirectUri === undefined ? undefined : new URL(redirectUri);
     const state = given.get('state');
     if (state !== null) target?.searchParams.set('state', state);
-    return { clientName: client?.name, redirectUri, target: target?.href, parameters };
+    return { clientName: client?.name, target: target?.href, parameters };
   }
 
   const leave = ({ target }: LogoutRequest, headers: Readonly<Record<string, string>> = {}): HttpResponse =>
@@ -154,7 +152,7 @@ export function createLogout({ database, sessionOf, endSession }: LogoutOptions)
       // A post from another site comes without the session's cookie.
       if (request.method === 'POST') return seeOther(page);
       if ((await sessionOf(request)) === undefined) return redirectSameSite(request, page) ?? leave(logout);
-      return pageResponse(logoutPage(logout), { redirectUri: logout.redirectUri });
+      return pageResponse(logoutPage(logout), { redirectUri: logout.target });
     },
 
     async confirm({ request }: OAuthExchange): Promise<HttpResponse> {
