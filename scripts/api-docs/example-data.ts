@@ -2,13 +2,7 @@ import { emailKey } from '../../src/auth/accounts.ts';
 import { createApiKey } from '../../src/auth/api-keys.ts';
 import { scopesOfRole } from '../../src/auth/scopes.ts';
 import { type Queryable, statement } from '../../src/database/statement.ts';
-import {
-  ADD_DRAFT,
-  DEMO_DRAFT,
-  DEMO_POSTS,
-  DEMO_USERS,
-  type DemoName,
-} from '../../src/features/development/demo-data.ts';
+import { ADD_DRAFT, DEMO_DRAFT, DEMO_POSTS, DEMO_USERS } from '../../src/features/development/demo-data.ts';
 
 /** The ids of the example data end in zeros and a number. */
 export const FIXED_ID = /^01a1f0c0-5e00-7000-8000-0000000000\d\d$/;
@@ -28,7 +22,7 @@ export interface ExampleData {
   readonly instants: ReadonlySet<string>;
 }
 
-const userId = (name: DemoName): string =>
+const userId = (name: string): string =>
   fixedId(FIRST_USER + DEMO_USERS.findIndex((user) => user.name === name));
 
 const ADD_USER = statement<never>(
@@ -67,9 +61,9 @@ export async function addExampleData(db: Queryable): Promise<ExampleData> {
     const createdAt = at(writtenMs);
     await db.query(ADD_POST, [id, title, body, userId(author), createdAt]);
     for (const [index, name] of tags.entries()) await db.query(ADD_TAG, [id, name, index + 1, createdAt]);
-    for (const [index, [name, text]] of texts.entries()) {
+    for (const [index, { author: by, body: text }] of texts.entries()) {
       const commentedAt = at(writtenMs + (index + 1) * MINUTE_MS);
-      await db.query(ADD_COMMENT, [fixedId(FIRST_COMMENT + comments), text, id, userId(name), commentedAt]);
+      await db.query(ADD_COMMENT, [fixedId(FIRST_COMMENT + comments), text, id, userId(by), commentedAt]);
       comments += 1;
     }
   }

@@ -7,7 +7,7 @@ import type { Services } from '../database/database.ts';
 import type { DeprecatedUsage } from '../engine/documents/deprecated-usage.ts';
 import { graphiqlRoutes } from '../features/graphiql/routes.ts';
 import type { PendingResponses } from '../platform/fairness/response-memory.ts';
-import { EXAMPLES } from '../schema/examples.ts';
+import { readExamples } from '../schema/examples.ts';
 import type { Route } from './exchange.ts';
 import type { Pipeline } from './graphql.ts';
 import { createRequestHandler, type RequestHandler } from './handler.ts';
@@ -163,7 +163,7 @@ function routesOf(options: HttpOptions, { findTransportProblem }: ProxyTrust): R
     securityTxt: createSecurityTxtHandler({ contacts: config.securityContacts, origin, clock }),
   };
   const home = featureRoutes.find(({ path }) => path === HOME)?.path;
-  const graphiql = config.graphiql ? graphiqlRoutes({ examples: EXAMPLES, home, demoKey }) : undefined;
+  const graphiql = config.graphiql ? graphiqlRoutes({ examples: readExamples(), home, demoKey }) : undefined;
   return [
     ...Object.values(coreRoutes(handlers, graphiql?.page)),
     ...(graphiql === undefined ? [] : [graphiql.assets]),

@@ -1,6 +1,6 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { EXAMPLES } from '../../src/schema/examples.ts';
+import { readExamples } from '../../src/schema/examples.ts';
 import { graphqlPost } from '../support/graphql.ts';
 import { useDevelopmentService } from '../support/processes/development-service.ts';
 
@@ -16,7 +16,7 @@ const RESULTS: readonly (readonly [string, RegExp])[] = [
   ['Search', /"searchPosts": \{/],
   ['Drafts', /"drafts": \[/],
 ];
-const EXAMPLE_TABS = EXAMPLES.map(({ name }) => name);
+const EXAMPLE_TABS = readExamples().map(({ name }) => name);
 /** The tabs of the examples, of which one is closed, and another one has the operation "Mine". */
 const tabsAfter = (closed: string, changed: string) =>
   EXAMPLE_TABS.filter((name) => name !== closed).map((name) => (name === changed ? 'Mine' : name));

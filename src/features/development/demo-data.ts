@@ -18,105 +18,12 @@ import { OperatorError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { CONTENT_LIMITS } from '../../schema/content-limits.ts';
 import { slugCandidates } from '../../schema/post/slug.ts';
+import demo from './demo-data.json' with { type: 'json' };
 
 /** Times are in minutes before the first start. */
-export const DEMO_USERS = [
-  {
-    name: 'Ada',
-    email: 'ada@example.com',
-    handle: 'ada',
-    bio: 'Writes programs for machines that are not built yet.',
-  },
-  { name: 'Linus', email: 'linus@example.com', handle: 'linus', bio: 'Just a hobby.' },
-  {
-    name: 'Grace',
-    email: 'grace@example.com',
-    handle: 'grace',
-    bio: 'Compilers, nanoseconds and moths.',
-  },
-] as const;
-
-export type DemoName = (typeof DEMO_USERS)[number]['name'];
-
-export interface DemoPost {
-  readonly author: DemoName;
-  readonly title: string;
-  readonly body: string;
-  readonly tags: readonly string[];
-  readonly minutesAgo: number;
-  readonly comments: readonly (readonly [DemoName, string])[];
-}
-
-export const DEMO_POSTS: readonly DemoPost[] = [
-  {
-    author: 'Ada',
-    title: 'Notes on the Analytical Engine',
-    body: 'The engine weaves algebraic patterns just as the loom weaves flowers and leaves. It has no pretensions to originate anything.\n\nIt does what we know how to order it to perform. It can follow analysis, but it has no power of anticipating any relations or truths. Its province is to assist us in making available what we are already acquainted with.',
-    tags: ['computing', 'history'],
-    minutesAgo: 5_000,
-    comments: [
-      ['Grace', 'The footnotes of this one are where it all begins.'],
-      ['Linus', 'Does it run?'],
-      ['Ada', 'On paper, flawlessly.'],
-    ],
-  },
-  {
-    author: 'Grace',
-    title: 'A moth in relay 70',
-    body: 'Found at 15:45, taped into the log book. The first actual case of a bug being found. We are debugging the machine.',
-    tags: ['computing', 'debugging'],
-    minutesAgo: 4_200,
-    comments: [
-      ['Ada', 'A name that will stick.'],
-      ['Linus', 'Reproducible?'],
-    ],
-  },
-  {
-    author: 'Linus',
-    title: 'Just a hobby, will not be big',
-    body: 'I am doing a free operating system. It has been brewing since April and is starting to get ready. I would like any feedback on what people want in it.\n\nIt is not portable, and it probably never will support anything other than the disks I have. If you like to write your own device drivers, this one might be for you.',
-    tags: ['operating systems', 'open source'],
-    minutesAgo: 3_600,
-    comments: [
-      ['Grace', 'Ship it, then apologise.'],
-      ['Ada', 'What does it compute?'],
-    ],
-  },
-  {
-    author: 'Grace',
-    title: 'Why a nanosecond is 30 centimetres',
-    body: 'I hand out pieces of wire as long as light travels in a nanosecond. People ask why satellites respond so late: there are very many nanoseconds between here and there.',
-    tags: ['teaching', 'latency'],
-    minutesAgo: 2_100,
-    comments: [['Linus', 'Printing this for the office.']],
-  },
-  {
-    author: 'Ada',
-    title: 'On loops',
-    body: 'A cycle of operations is any set of operations that is repeated more than once. It is equally a cycle whether repeated twice only, or an indefinite number of times.',
-    tags: ['computing'],
-    minutesAgo: 900,
-    comments: [],
-  },
-  {
-    author: 'Linus',
-    title: 'Good taste in linked lists',
-    body: 'Sometimes a problem can be looked at from another side so that the special case goes away and becomes the normal case. That is good code.',
-    tags: ['code', 'open source'],
-    minutesAgo: 45,
-    comments: [
-      ['Ada', 'The pointer to the pointer is lovely.'],
-      ['Grace', 'Readable, too.'],
-    ],
-  },
-];
-
-export const DEMO_DRAFT = {
-  author: 'Ada',
-  title: 'On machines that compose music',
-  body: 'Supposing that the relations of pitched sounds were susceptible of such expression,',
-  tags: ['music'],
-} as const satisfies Pick<DemoPost, 'author' | 'title' | 'body' | 'tags'>;
+export const { users: DEMO_USERS, posts: DEMO_POSTS, draft: DEMO_DRAFT } = demo;
+/** The demo key belongs to this account. */
+export const DEMO_EMAIL = 'ada@example.com';
 
 /**
  * @returns the data directory of the embedded database that development has seeded
@@ -193,8 +100,8 @@ function writeCredentials(dataDir: string, credentials: DemoCredentials): void {
 
 const SET_PROFILE = statement<never>('demo_profile', 'UPDATE users SET handle = $2, bio = $3 WHERE id = $1');
 
-async function seedUsers(db: Queryable, password: string): Promise<Map<DemoName, string>> {
-  const ids = new Map<DemoName, string>();
+async function seedUsers(db: Queryable, password: string): Promise<Map<string, string>> {
+  const ids = new Map<string, string>();
   for (const { name, email, handle, bio } of DEMO_USERS) {
     const { id } = await createAccount(db, { name, email, password });
     await db.query(SET_PROFILE, [id, handle, bio]);
@@ -218,17 +125,17 @@ const ADD_COMMENT = statement<never>(
   'INSERT INTO comments (id, body, post_id, author_id, created_at) VALUES ($1, $2, $3, $4, $5)',
 );
 
-async function seedPosts(db: Queryable, ids: ReadonlyMap<DemoName, string>, nowMs: number): Promise<void> {
-  const authorOf = (name: DemoName) => ids.get(name) ?? '';
+async function seedPosts(db: Queryable, ids: ReadonlyMap<string, string>, nowMs: number): Promise<void> {
+  const authorOf = (name: string) => ids.get(name) ?? '';
   for (const { author, title, body, tags, minutesAgo, comments } of DEMO_POSTS) {
     const id = newId();
     const createdMs = nowMs - minutesAgo * MINUTE_MS;
     const [slug] = slugCandidates(title, CONTENT_LIMITS.post.slug);
     await db.query(ADD_POST, [id, title, body, authorOf(author), new Date(createdMs), slug]);
     await db.query(ADD_TAGS, [id, tags]);
-    for (const [index, [name, text]] of comments.entries()) {
+    for (const [index, comment] of comments.entries()) {
       const at = new Date(createdMs + (index + 1) * MINUTE_MS);
-      await db.query(ADD_COMMENT, [newId(), text, id, authorOf(name), at]);
+      await db.query(ADD_COMMENT, [newId(), comment.body, id, authorOf(comment.author), at]);
     }
   }
 }
@@ -238,7 +145,7 @@ export const ADD_DRAFT = statement<never>(
   'INSERT INTO drafts (id, title, body, tags, author_id) VALUES ($1, $2, $3, $4::text[], $5)',
 );
 
-async function seedDraft(db: Queryable, ids: ReadonlyMap<DemoName, string>): Promise<void> {
+async function seedDraft(db: Queryable, ids: ReadonlyMap<string, string>): Promise<void> {
   const { author, title, body, tags } = DEMO_DRAFT;
   await db.query(ADD_DRAFT, [newId(), title, body, tags, ids.get(author) ?? '']);
 }
@@ -268,7 +175,7 @@ async function seed(work: UnitOfWork, nowMs: number): Promise<DemoCredentials | 
     return issueCredentials(work, password, ids.get('Ada') ?? '');
   }
   const emails = DEMO_USERS.map(({ email }) => emailKey(email));
-  const isAda = { emailKey: emailKey(DEMO_USERS[0].email), disabledAt: null };
+  const isAda = { emailKey: emailKey(DEMO_EMAIL), disabledAt: null };
   const ada = await work.withPrisma((prisma) =>
     prisma.user.findFirst({ where: isAda, select: { id: true } }),
   );

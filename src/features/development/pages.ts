@@ -1,7 +1,7 @@
 import { EMPTY_HTML, type Html, html, layout, pageResponse } from '../../http/html/page.ts';
 import { type DemoKey, withToken } from '../../http/local-request.ts';
 import { ACCOUNT, OAUTH_METADATA, PATHS } from '../../http/routes/table.ts';
-import { DEMO_USERS } from './demo-data.ts';
+import { DEMO_EMAIL } from './demo-data.ts';
 import { BUILD_EXAMPLE, EXAMPLE } from './example.ts';
 
 export interface StartPage {
@@ -36,7 +36,7 @@ function findPlaces({ graphiql, exampleBuilt, demo }: StartPage): readonly Html[
   const signIn =
     demo === undefined
       ? html`Sign in with your own account: <code>npm run -s admin -- user create --help</code>`
-      : html`Sign in as <code>${DEMO_USERS[0].email}</code> with the demo password that the terminal shows.`;
+      : html`Sign in as <code>${DEMO_EMAIL}</code> with the demo password that the terminal shows.`;
   const build = html`Run <code>${BUILD_EXAMPLE}</code> in a second terminal to build it.`;
   return [
     graphiql
