@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts';
 import { type Queryable, statement } from '../database/statement.ts';
 import type { User } from '../generated/tables.ts';
 import type { FairQueue } from '../platform/fairness/fair-queue.ts';
+import { formatIpOwner } from '../platform/ip-address.ts';
 import type { AccountWriteQueue } from './account-write-queue.ts';
 import { emailKey, hasInvalidUnicode } from './accounts.ts';
 import { hashPassword, isOutdated, unmatchableHash, verifyPassword } from './passwords.ts';
@@ -69,8 +70,7 @@ export type Passwords = ReturnType<typeof createPasswords>;
 interface LoginAttempt {
   readonly email: string;
   readonly password: string;
-  /** Failures from the client's IP address count under this name. */
-  readonly countedFor: string;
+  /** Failures also count for the client's IP address. */
   readonly origin: AttemptOrigin;
   readonly userAgent: string | null;
 }
@@ -125,23 +125,24 @@ export function createLogin({ database, accountWriteQueue, passwords, securityLo
    * @returns undefined if the stored hash has changed
    */
   async function renew(
-    { countedFor, password }: LoginAttempt,
+    { origin, password }: LoginAttempt,
     id: string,
     hash: string,
   ): Promise<string | undefined> {
-    const renewed = await passwords.hash(countedFor, password);
+    const renewed = await passwords.hash(formatIpOwner(origin.clientAddress), password);
     const rows = await accountWriteQueue.statements(id).query(RENEW_HASH, [id, hash, renewed]);
     return rows.length > 0 ? renewed : undefined;
   }
 
   async function signIn(attempt: LoginAttempt): Promise<LoggedIn | undefined> {
-    const { email, password, countedFor, origin, userAgent } = attempt;
+    const { email, password, origin, userAgent } = attempt;
+    const owner = formatIpOwner(origin.clientAddress);
     const key = emailKey(email);
     const [account] = hasInvalidUnicode(key)
       ? []
-      : await readConnectionFor(database, countedFor).query(FIND_ACCOUNT, [key]);
+      : await readConnectionFor(database, owner).query(FIND_ACCOUNT, [key]);
     const passwordHash = account?.passwordHash ?? null;
-    const matches = await passwords.matches(countedFor, password, passwordHash);
+    const matches = await passwords.matches(owner, password, passwordHash);
     const failure = failureOf(account, matches);
     if (failure !== undefined || account === undefined || passwordHash === null) {
       securityLog.failedLogin(origin, failure ?? 'unknown_account', account?.id);
@@ -165,8 +166,10 @@ export function createLogin({ database, accountWriteQueue, passwords, securityLo
     return { ...session, user: { id, name, email: account.email } };
   }
 
-  return async (attempt) =>
-    passwords.attempt([attempt.countedFor, accountFailures(attempt.email)], () => signIn(attempt));
+  return async (attempt) => {
+    const names = [formatIpOwner(attempt.origin.clientAddress), accountFailures(attempt.email)] as const;
+    return passwords.attempt(names, () => signIn(attempt));
+  };
 }
 
 const FIND_OWNER = statement<{ name: string; email: string; expiresAt: Date }>(

@@ -154,7 +154,5 @@ export function credentialsFailed({ error }: { readonly error: unknown }): boole
  */
 export function credentialsMissing(subject?: string) {
   const message = subject === undefined ? 'Credentials are required' : `${subject} requires credentials`;
-  return unauthenticated(`${message}, for example an API key as "Authorization: Bearer <key>".`, {
-    'www-authenticate': 'Bearer',
-  });
+  return unauthenticated(`${message}, for example an API key as "Authorization: Bearer <key>".`);
 }

@@ -3,7 +3,7 @@ import { createLogRateLimiter } from '../platform/log/log-limits.ts';
 
 export interface AttemptOrigin {
   readonly requestId: string;
-  readonly address: string;
+  readonly clientAddress: string;
 }
 
 /** The entry has no value that the client sent, because users type passwords into email fields. */
@@ -44,15 +44,15 @@ export function createSecurityLog(log: Logger) {
   }
 
   return {
-    loggedIn: ({ requestId, address: clientIp }: AttemptOrigin, accountId: string): void =>
+    loggedIn: ({ requestId, clientAddress: clientIp }: AttemptOrigin, accountId: string): void =>
       log.emit('auth.login', { requestId, clientIp, accountId }),
-    passwordChanged: ({ requestId, address: clientIp }: AttemptOrigin, accountId: string): void =>
+    passwordChanged: ({ requestId, clientAddress: clientIp }: AttemptOrigin, accountId: string): void =>
       log.emit('auth.password_changed', { requestId, clientIp, accountId }),
     failedLogin(origin: AttemptOrigin, reason: LoginFailure, accountId: string | undefined): void {
-      const { requestId, address: clientIp } = origin;
+      const { requestId, clientAddress: clientIp } = origin;
       logins.emit({ requestId, clientIp, accountId, reason });
     },
-    failedCredential({ requestId, address: clientIp }: AttemptOrigin, failed: FailedCredential): void {
+    failedCredential({ requestId, clientAddress: clientIp }: AttemptOrigin, failed: FailedCredential): void {
       const { kind: credentialType, reason, accountId, client } = failed;
       findLimit(credentialType).emit({ requestId, clientIp, credentialType, accountId, client, reason });
     },

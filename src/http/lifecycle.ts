@@ -1,6 +1,6 @@
 import type { OperationStages } from '../engine/operation/lifecycle.ts';
 import { createDeadline, within } from '../platform/deadline.ts';
-import { ApiError } from '../platform/errors.ts';
+import { type ApiError, tryLater } from '../platform/errors.ts';
 import {
   type AdmittedRequest,
   type AuthenticatedRequest,
@@ -158,10 +158,9 @@ export function createStageRunner(plugins: readonly ServicePlugin[], timeoutMs: 
   const steps = stepsBeforeRoute(plugins);
   const deadline = createDeadline(timeoutMs);
   const tooLate = () =>
-    new ApiError(
+    tryLater(
       'SERVICE_UNAVAILABLE',
       `The request waited longer than ${timeoutMs} ms to be admitted. Try again.`,
-      { retryAfterSeconds: 1 },
     );
 
   /** The first step that waits starts the time limit of all following steps. */

@@ -164,8 +164,18 @@ export function forbidden(message: string): ApiError {
   return new ApiError('FORBIDDEN', message);
 }
 
-export function unauthenticated(message: string, headers: Readonly<Record<string, string>> = {}): ApiError {
-  return new ApiError('UNAUTHENTICATED', message, { headers });
+/** RFC 9110 §15.5.2 requires a challenge, even where no scheme exists, such as for credentials in a body. */
+export function unauthenticated(message: string, challenge = 'Bearer'): ApiError {
+  return new ApiError('UNAUTHENTICATED', message, { headers: { 'www-authenticate': challenge } });
+}
+
+/** A rejection after which the client waits and tries again. */
+export function tryLater(
+  code: 'RATE_LIMITED' | 'SERVICE_UNAVAILABLE',
+  message: string | undefined,
+  retryAfterSeconds = 1,
+): ApiError {
+  return new ApiError(code, message, { retryAfterSeconds });
 }
 
 /**

@@ -34,14 +34,6 @@ export function clientAddress(
   return address;
 }
 
-export const attemptOrigin = ({
-  requestId,
-  clientAddress: address,
-}: {
-  readonly requestId: string;
-  readonly clientAddress: string;
-}) => ({ requestId, address });
-
 /** Formats an `addressKey` so that it can be blocked. */
 export const addressNetwork = memoize((address) => {
   const key = addressKey(address);

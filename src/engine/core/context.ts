@@ -102,7 +102,7 @@ export function passwordChanged({ onPasswordChanged }: Context, opened: OpenedSe
 
 /** No client gets this error, because the request restarts and its credentials are looked up. */
 export const callerNotVerified = () =>
-  unauthenticated('The credentials expired or were revoked during the request. Log in again.', {});
+  unauthenticated('The credentials expired or were revoked during the request. Log in again.');
 
 /**
  * @throws {ApiError} `callerNotVerified`
@@ -115,8 +115,7 @@ export async function verifyCaller({ unverifiedSession }: Pick<Context, 'unverif
 
 /** @throws {ApiError} UNAUTHENTICATED for anonymous callers */
 export function principalOf({ caller }: Pick<Context, 'caller'>): Principal {
-  if (!isAuthenticated(caller))
-    throw unauthenticated(ERRORS.UNAUTHENTICATED.message, { 'www-authenticate': 'Bearer' });
+  if (!isAuthenticated(caller)) throw unauthenticated(ERRORS.UNAUTHENTICATED.message);
   return caller;
 }
 

@@ -5,6 +5,7 @@ import {
   ApiError,
   ERRORS,
   type ErrorCode,
+  tryLater,
   unauthenticated,
   withoutStackTraces,
 } from '../../platform/errors.ts';
@@ -50,15 +51,14 @@ function toQueueError({ reason }: QueueFullError): ApiError {
   if (reason === 'cancelled')
     return new ApiError('TIMEOUT', 'The operation timed out while it waited for a slot. Try again later.');
   return reason === 'owner_limit'
-    ? new ApiError('RATE_LIMITED', undefined, { retryAfterSeconds: 1 })
-    : new ApiError('SERVICE_UNAVAILABLE', 'The service is busy. Try again.', { retryAfterSeconds: 1 });
+    ? tryLater('RATE_LIMITED', undefined)
+    : tryLater('SERVICE_UNAVAILABLE', 'The service is busy. Try again.');
 }
 
 function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
   if (origin instanceof ApiError) return origin;
   if (origin instanceof QueueFullError) return toQueueError(origin);
-  if (origin instanceof DailyLimitError)
-    return new ApiError('RATE_LIMITED', origin.message, { retryAfterSeconds: 3600 });
+  if (origin instanceof DailyLimitError) return tryLater('RATE_LIMITED', origin.message, 3600);
   if (origin instanceof DatabaseError && origin.kind !== 'other') {
     log.emit('database.statement_failed', { requestId, err: origin }, findLogLevel(origin));
     if (origin.kind === 'timeout' || origin.kind === 'locked') return new ApiError('TIMEOUT');
@@ -69,12 +69,10 @@ function translate(origin: unknown, { requestId, log }: MaskOptions): ApiError {
         'The database connection was lost during the commit, so the changes may have been saved. Retry with the same Idempotency-Key to get the outcome. Without a key, check the data before you retry.',
         { details: { outcome: 'unknown' } },
       );
-    return new ApiError('SERVICE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+    return tryLater('SERVICE_UNAVAILABLE', undefined);
   }
   if (isAccountGone(origin))
-    return unauthenticated('The account of the credentials was deleted.', {
-      'www-authenticate': 'Bearer error="invalid_token"',
-    });
+    return unauthenticated('The account of the credentials was deleted.', 'Bearer error="invalid_token"');
   log.emit('graphql.internal_error', { requestId, err: origin });
   return new ApiError(
     'INTERNAL_SERVER_ERROR',

@@ -76,8 +76,7 @@ export function needsMoreThan(scopes: ReadonlySet<Scope>, field: Field): boolean
 
 /** @throws {ApiError} UNAUTHENTICATED without credentials */
 function requireCredentials(caller: Caller, subject: string): void {
-  if (!isAuthenticated(caller))
-    throw unauthenticated(`${subject} requires credentials.`, { 'www-authenticate': 'Bearer' });
+  if (!isAuthenticated(caller)) throw unauthenticated(`${subject} requires credentials.`);
 }
 
 /** @throws {ApiError} FORBIDDEN if the credentials lack the scope; UNAUTHENTICATED without credentials */

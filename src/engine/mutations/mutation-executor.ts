@@ -11,7 +11,6 @@ import { DatabaseError } from '../../database/errors.ts';
 import { RETRY, Retries } from '../../database/retries.ts';
 import type { UnitOfWork } from '../../database/unit-of-work.ts';
 import { type Cancellable, FairQueue, QueueFullError } from '../../platform/fairness/fair-queue.ts';
-import { attemptOrigin } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { type Preparations, runBeforeTransaction } from '../core/before-transaction.ts';
 import { type Changes, principalOf } from '../core/context.ts';
@@ -160,7 +159,7 @@ export function createMutationExecutor(options: MutationOptions) {
       sender.work.changes = changes;
       if (opened !== undefined) {
         effects.headers['set-cookie'] = setSessionCookie(opened.sessionId);
-        securityLog.passwordChanged(attemptOrigin(sender), principalOf(context).userId);
+        securityLog.passwordChanged(sender, principalOf(context).userId);
       }
       return finalOutcome;
     } catch (error) {
@@ -188,8 +187,7 @@ export function createMutationExecutor(options: MutationOptions) {
       caller,
       db: database.cancellable(cancellation),
       passwords,
-      onWrongPassword: () =>
-        securityLog.failedLogin(attemptOrigin(sender), 'wrong_password', cancellation.owner),
+      onWrongPassword: () => securityLog.failedLogin(sender, 'wrong_password', cancellation.owner),
     };
     const preparation =
       preparations.get(sender) ??

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { SocketAddress } from 'node:net';
 import { endianness } from 'node:os';
-import { ApiError } from '../../platform/errors.ts';
+import { tryLater } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import type { ClientSocket } from '../documents/operation-request.ts';
 
@@ -225,7 +225,7 @@ export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLi
       const full = bounds.find(isFull);
       if (full !== undefined) {
         const message = `Your ${full.who} has ${full.most} event streams open, which is the limit. Close one before you open another.`;
-        throw new ApiError('RATE_LIMITED', message, { retryAfterSeconds: 5 });
+        throw tryLater('RATE_LIMITED', message, 5);
       }
       const { client, account, connection } = owner;
       const leave = connection === undefined ? undefined : halfOpen.watch(connection);

@@ -5,7 +5,7 @@ import type { AdmittedRequest } from '../../http/exchange.ts';
 import type { InternalOperations } from '../../http/internal-operations.ts';
 import { HttpResponse } from '../../http/message.ts';
 import { STREAM_HEADERS } from '../../http/response/event-stream-formats.ts';
-import { ApiError, OperatorError } from '../../platform/errors.ts';
+import { OperatorError, tryLater } from '../../platform/errors.ts';
 import type { FeatureServices, RouteServices } from '../feature.ts';
 import type { Action } from './forms.ts';
 
@@ -137,9 +137,7 @@ export const CREATE_KEY = `mutation AccountPageCreateKey(
 export type AccountServices = FeatureServices & RouteServices;
 
 const tooMany = () =>
-  new ApiError('RATE_LIMITED', 'Another download of your data is running. Try again when it is finished.', {
-    retryAfterSeconds: 10,
-  });
+  tryLater('RATE_LIMITED', 'Another download of your data is running. Try again when it is finished.', 10);
 
 /**
  * An account has one export at a time in this process, because an export keeps rows in memory while the

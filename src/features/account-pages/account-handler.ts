@@ -8,7 +8,6 @@ import { type HtmlPageOptions, pageResponse, redirectSameSite, seeOther } from '
 import { problemOf, signInBy } from '../../http/html/sign-in.ts';
 import type { HttpRequest, HttpResponse } from '../../http/message.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
-import { attemptOrigin } from '../../platform/ip-address.ts';
 import { confirmPassword } from '../../schema/account/service.ts';
 import { type AccountServices, accountReader, CHANGES, CREATE_KEY, createOwnData } from './account-data.ts';
 import { accountPage, KEY_DAYS, newKeyPage, signInPage } from './account-page.ts';
@@ -122,7 +121,7 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
   /** @throws what the API throws for a wrong password */
   async function confirm({ form, caller, admitted }: AccountPageRequest): Promise<void> {
     const { userId } = caller;
-    const onWrongPassword = () => securityLog.failedLogin(attemptOrigin(admitted), 'wrong_password', userId);
+    const onWrongPassword = () => securityLog.failedLogin(admitted, 'wrong_password', userId);
     const context = { caller, db: readConnectionFor(database, userId), passwords, onWrongPassword };
     await confirmPassword(context, form.get('currentPassword') ?? '');
   }

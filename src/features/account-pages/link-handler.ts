@@ -9,7 +9,7 @@ import { OWN_SITES } from '../../http/hooks/request-checks.ts';
 import { pageResponse } from '../../http/html/page.ts';
 import type { HttpRequest, HttpResponse } from '../../http/message.ts';
 import { forbidden } from '../../platform/errors.ts';
-import { attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
+import { formatIpOwner } from '../../platform/ip-address.ts';
 import type { AccountServices } from './account-data.ts';
 import { passwordPage, passwordSetPage, TWO_DIFFER, voidLinkPage } from './forms.ts';
 import { consumeLink, findLink, type Link } from './links.ts';
@@ -46,7 +46,7 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
   async function reject(admitted: AdmittedRequest): Promise<HttpResponse> {
     await limiter.credentials.failure(formatIpOwner(admitted.clientAddress));
     const reason = 'The link is unknown, used, expired or replaced.';
-    securityLog.failedCredential(attemptOrigin(admitted), { kind: 'link', reason });
+    securityLog.failedCredential(admitted, { kind: 'link', reason });
     return pageResponse(voidLinkPage(), { status: UNKNOWN_LINK_STATUS, headers });
   }
 
@@ -80,7 +80,7 @@ export function createLinkHandler(options: AccountServices): RouteHandler {
     const problem = await problemOf(form);
     if (problem !== undefined) return pageResponse(passwordPage(link, problem), { status: 400, headers });
     if (!(await set(link, token, form.get('password') ?? '', admitted))) return reject(admitted);
-    securityLog.passwordChanged(attemptOrigin(admitted), link.account);
+    securityLog.passwordChanged(admitted, link.account);
     return pageResponse(passwordSetPage(), { headers });
   }
 

@@ -8,7 +8,7 @@ import { type HttpResponse, PlainRequest } from '../../http/message.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
 import { CREDENTIAL_ROUTE, NOT_FOUND_ROUTE } from '../../http/routes/table.ts';
 import { createKeyedHash } from '../../platform/crypto.ts';
-import { addressKey, attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
+import { addressKey, formatIpOwner } from '../../platform/ip-address.ts';
 import type { CreateFeature, FeatureServices, RouteServices } from '../feature.ts';
 import { audienceOf, createAccessTokenStrategy, createOwnTokens, type OwnTokens } from './access-token.ts';
 import { OAUTH_PATHS } from './paths.ts';
@@ -69,7 +69,7 @@ function routesOf(
     ...{ callLibrary, issuer, ownTokens, database },
     async failure(admitted, client) {
       await limiter.credentials.failure(formatIpOwner(admitted.clientAddress));
-      securityLog.failedCredential(attemptOrigin(admitted), {
+      securityLog.failedCredential(admitted, {
         kind: 'client-secret',
         client,
         reason: 'The client could not be authenticated.',

@@ -76,7 +76,7 @@ export function useAuthentication({
       const { principal: caller, operation: fixedOperation, used, unverifiedSession } = result;
       return { caller, place, unverifiedSession, fixedOperation, used, error: undefined, failed: undefined };
     }
-    const error = unauthenticated(result.reason, { 'www-authenticate': challenge(result.reason) });
+    const error = unauthenticated(result.reason, challenge(result.reason));
     return { ...NO_CREDENTIALS, place, error, failed: result };
   }
 

@@ -1,6 +1,6 @@
 import { credentialsFailed, isAuthenticated } from '../../auth/principal.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
-import { addressNetwork, attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
+import { addressNetwork, formatIpOwner } from '../../platform/ip-address.ts';
 import {
   type AddressBucket,
   type AuthenticatedRequest,
@@ -128,8 +128,7 @@ export function useRateLimit({
     const { clientAddress, credentials } = authenticated;
     if (!credentialsFailed(credentials)) return;
     await limiter.credentials.failure(formatIpOwner(clientAddress));
-    if (credentials.failed !== undefined)
-      securityLog.failedCredential(attemptOrigin(authenticated), credentials.failed);
+    if (credentials.failed !== undefined) securityLog.failedCredential(authenticated, credentials.failed);
   }
 
   async function rejectionOf(request: HttpRequest, authenticated: AuthenticatedRequest): Promise<unknown> {

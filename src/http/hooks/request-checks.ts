@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { chargedTo } from '../../auth/principal.ts';
 import type { Restrictions } from '../../auth/restrictions.ts';
-import { ApiError, addressBlocked, forbidden } from '../../platform/errors.ts';
+import { type ApiError, addressBlocked, forbidden, tryLater } from '../../platform/errors.ts';
 import { eventLoop } from '../../platform/fairness/event-loop.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { badRequest } from '../body.ts';
@@ -135,12 +135,6 @@ export function useCsrfProtection({ check, checkOwn }: Pick<Origins, 'check' | '
   };
 }
 
-function tooMuch(): ApiError {
-  return new ApiError('RATE_LIMITED', 'Too many of your requests with large bodies are waiting. Try again.', {
-    retryAfterSeconds: 1,
-  });
-}
-
 /**
  * A request waits for a time slice of the event loop before its body is parsed (decisions/0016-fair-scheduling.md). The stage
  * runs after the rate limit, when the owner is known, and then charges the owner for the body.
@@ -152,7 +146,11 @@ export function useFairScheduling(): ServicePlugin {
       schedule(_request, admitted) {
         if (admitted.route.credentials === 'ignored') return undefined;
         const owner = chargedTo(admitted);
-        if (admitted.body?.own(owner) === false) throw tooMuch();
+        if (admitted.body?.own(owner) === false)
+          throw tryLater(
+            'RATE_LIMITED',
+            'Too many of your requests with large bodies are waiting. Try again.',
+          );
         return eventLoop.enter(owner);
       },
     },

@@ -2,7 +2,6 @@ import { GraphQLError } from 'graphql';
 import type { LoggedIn, Login } from '../../auth/login.ts';
 import { toErrorResponse } from '../../engine/core/mask-error.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import type { LocatedRequest, ReceivedRequest } from '../exchange.ts';
 import type { HttpRequest } from '../message.ts';
@@ -87,8 +86,7 @@ export async function signInBy(
     const loggedIn = await login({
       email: form.get('email') ?? '',
       password: form.get('password') ?? '',
-      countedFor: formatIpOwner(located.clientAddress),
-      origin: attemptOrigin(located),
+      origin: located,
       userAgent: request.headers.get('user-agent'),
     });
     return loggedIn ?? WRONG;

@@ -1,6 +1,6 @@
 import type { FailureCounter, FailureNames } from '../../auth/login.ts';
 import type { Clock } from '../../platform/deadline.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { type ApiError, tryLater } from '../../platform/errors.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import type { Bucket, BucketPolicy, BucketStore } from './bucket-store.ts';
 
@@ -11,9 +11,7 @@ export const wholeSeconds = (ms: number): number => Math.ceil(ms / 1000);
 export const WAIT_AS_TOLD = 'Try again after the time in Retry-After.';
 
 function rateLimited(sentence: string, retryAfterMs: number): ApiError {
-  return new ApiError('RATE_LIMITED', `${sentence} ${WAIT_AS_TOLD}`, {
-    retryAfterSeconds: Math.max(1, wholeSeconds(retryAfterMs)),
-  });
+  return tryLater('RATE_LIMITED', `${sentence} ${WAIT_AS_TOLD}`, Math.max(1, wholeSeconds(retryAfterMs)));
 }
 
 interface RateLimiterOptions {

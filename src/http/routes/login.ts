@@ -6,7 +6,7 @@ import { readConnectionFor } from '../../auth/secrets.ts';
 import type { EndSession } from '../../auth/sessions.ts';
 import type { Database } from '../../database/database.ts';
 import { forbidden, unauthenticated } from '../../platform/errors.ts';
-import { attemptOrigin, formatIpOwner, isLoopbackHost } from '../../platform/ip-address.ts';
+import { isLoopbackHost } from '../../platform/ip-address.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { badRequest, isObject, readJsonBody } from '../body.ts';
 import type { AdmittedRequest, RouteHandler } from '../exchange.ts';
@@ -101,15 +101,10 @@ export function createLoginHandler(options: LoginRouteOptions): RouteHandler {
     const loggedIn = await login({
       email,
       password,
-      countedFor: formatIpOwner(admitted.clientAddress),
-      origin: attemptOrigin(admitted),
+      origin: admitted,
       userAgent: request.headers.get('user-agent'),
     });
-    if (loggedIn === undefined)
-      throw unauthenticated('The email address or the password is wrong.', {
-        // RFC 9110 §15.5.2 requires a challenge, but no scheme exists for credentials in a body.
-        'www-authenticate': 'Bearer',
-      });
+    if (loggedIn === undefined) throw unauthenticated('The email address or the password is wrong.');
     const { user, expiresAt, sessionId } = loggedIn;
     const headers = { ...warningFor(request), 'set-cookie': setSessionCookie(sessionId) };
     return jsonResponse({ user, expiresAt }, { headers });

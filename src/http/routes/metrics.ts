@@ -4,7 +4,7 @@ import type { FailureCounter } from '../../auth/login.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { type Clock, systemClock } from '../../platform/deadline.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
-import { attemptOrigin, formatIpOwner } from '../../platform/ip-address.ts';
+import { formatIpOwner } from '../../platform/ip-address.ts';
 import { createOpenMetricsRegistry, type Metrics } from '../../platform/metrics/metrics.ts';
 import type { LocatedRequest, RouteHandler } from '../exchange.ts';
 import type { ProxyTrust } from '../hooks/proxy-trust.ts';
@@ -90,16 +90,13 @@ export function createMetricsHandler({
     if (hasToken(request, token)) return undefined;
     if (request.headers.has('authorization')) {
       await failure(formatIpOwner(located.clientAddress));
-      securityLog.failedCredential(attemptOrigin(located), {
+      securityLog.failedCredential(located, {
         kind: 'metrics-token',
         reason: 'The token is not METRICS_TOKEN.',
       });
     }
     return unauthenticated(
       'Metrics require the bearer token that METRICS_TOKEN sets, except on the machine of the service.',
-      {
-        'www-authenticate': 'Bearer',
-      },
     );
   }
 

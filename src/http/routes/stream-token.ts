@@ -4,7 +4,7 @@ import { type IssuedToken, StreamTokenLimitError } from '../../auth/stream-token
 import { publicError } from '../../engine/core/mask-error.ts';
 import type { OperationParams } from '../../engine/documents/prepared-operation.ts';
 import { errorsOf, type SingleResult, statusOf } from '../../engine/operation/outcome.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { tryLater } from '../../platform/errors.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { badRequest } from '../body.ts';
 import type { RouteHandler } from '../exchange.ts';
@@ -45,8 +45,7 @@ function createErrorResponse(rejection: SingleResult, operation: HttpResponse['o
 
 function sayLimit(error: unknown): never {
   if (!(error instanceof StreamTokenLimitError)) throw error;
-  const message = `${error.message} Reuse a token, or wait until one expires.`;
-  throw new ApiError('RATE_LIMITED', message, { retryAfterSeconds: RETRY_SECONDS });
+  throw tryLater('RATE_LIMITED', `${error.message} Reuse a token, or wait until one expires.`, RETRY_SECONDS);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../../platform/errors.ts';
+import { type ApiError, tryLater } from '../../platform/errors.ts';
 import { readThrottle, type ThrottledSource } from '../../platform/fairness/event-loop.ts';
 import { MemoryBudget } from '../../platform/fairness/memory-budget.ts';
 import { bodyTooLarge } from '../body.ts';
@@ -115,11 +115,8 @@ const FIRST_CAPACITY = 1024;
 const LARGE_CHUNK = 16_384;
 const NOTHING = Buffer.alloc(0);
 
-function noRoom(): ApiError {
-  return new ApiError('SERVICE_UNAVAILABLE', 'The service is receiving too many large requests. Try again.', {
-    retryAfterSeconds: 1,
-  });
-}
+const noRoom = () =>
+  tryLater('SERVICE_UNAVAILABLE', 'The service is receiving too many large requests. Try again.');
 
 /**
  * A larger Content-Length is rejected before a byte is read. Chunks are copied into one buffer, because a retained

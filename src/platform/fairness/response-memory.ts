@@ -1,4 +1,4 @@
-import { ApiError, exceeded } from '../errors.ts';
+import { type ApiError, exceeded, tryLater } from '../errors.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { MemoryBudget } from './memory-budget.ts';
 
@@ -216,10 +216,9 @@ export class PendingResponses {
   checkShare(account: string, bytes: number): ApiError | undefined {
     const { quotaBytes: shareBytes } = this.#budget;
     if (this.#budget.isWithinQuota(account, bytes)) return undefined;
-    return new ApiError(
+    return tryLater(
       'RATE_LIMITED',
       `Your account has ${this.#budget.usedBy(account)} bytes of unread responses, and the limit is ${shareBytes} bytes. Read the responses first.`,
-      { retryAfterSeconds: 1 },
     );
   }
 
@@ -228,10 +227,9 @@ export class PendingResponses {
     const rejection = this.checkShare(account, bytes);
     if (rejection !== undefined) return rejection;
     if (!this.#budget.freeFor(bytes))
-      return new ApiError(
+      return tryLater(
         'SERVICE_UNAVAILABLE',
         'The service has too many unread responses of all clients. Try again.',
-        { retryAfterSeconds: 1 },
       );
     this.add(account, bytes);
     return undefined;

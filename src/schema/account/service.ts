@@ -73,9 +73,7 @@ function checkScopes(scopes: readonly string[], { role }: Principal): readonly S
 export async function checkSession(work: UnitOfWork, { credentialId }: Principal): Promise<HeldSession> {
   const held = await holdSession(work, credentialId);
   if (held !== undefined) return held;
-  throw unauthenticated('The session expired or was revoked. Log in again.', {
-    'www-authenticate': 'Bearer',
-  });
+  throw unauthenticated('The session expired or was revoked. Log in again.');
 }
 
 /**

@@ -5,7 +5,7 @@ import { deletion, type Job } from '../../../database/jobs.ts';
 import { type Query, type Queryable, statement } from '../../../database/statement.ts';
 import type { UnitOfWork } from '../../../database/unit-of-work.ts';
 import { decrypt, deriveKey, encrypt, OVERHEAD_BYTES } from '../../../platform/crypto.ts';
-import { ApiError, responseTooLarge } from '../../../platform/errors.ts';
+import { responseTooLarge, tryLater } from '../../../platform/errors.ts';
 import { UNCOUNTED_BYTES } from '../../../platform/fairness/response-memory.ts';
 import { fillTimestamp, type KeyLockSql } from '../../core/single-statement.ts';
 import type { KeyLock } from '../single-statement-executor.ts';
@@ -353,10 +353,10 @@ export function createStoredBytes({ retentionMs, maxBytes }: StoredBytesOptions)
   }
 
   const rejection = () =>
-    new ApiError(
+    tryLater(
       'RATE_LIMITED',
       `The stored responses of your account have reached the limit of ${maxBytes} bytes. Wait until older ones expire, or send the mutation without an Idempotency-Key.`,
-      { retryAfterSeconds: RETRY_AFTER_SECONDS },
+      RETRY_AFTER_SECONDS,
     );
 
   return {

@@ -28,9 +28,7 @@ import type { OAuthExchange } from './endpoints.ts';
 
 /** RFC 6750 §3.1 defines the challenges. */
 const createTokenError = () =>
-  unauthenticated('Userinfo requires an OAuth access token of a user.', {
-    'www-authenticate': 'Bearer error="invalid_token"',
-  });
+  unauthenticated('Userinfo requires an OAuth access token of a user.', 'Bearer error="invalid_token"');
 const createScopeError = () =>
   new ApiError('FORBIDDEN', 'Userinfo requires an access token with the scope openid.', {
     headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="openid"' },
