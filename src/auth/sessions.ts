@@ -6,7 +6,7 @@ import type { Session, User } from '../generated/tables.ts';
 import { newId } from '../platform/ids.ts';
 import type { AccountWriteQueue } from './account-write-queue.ts';
 import { type AuthStrategy, type CredentialCheck, UnverifiedSession } from './authenticate.ts';
-import { type Principal, SESSION, userClientId } from './principal.ts';
+import { type Caller, isSession, type Principal, SESSION, userClientId } from './principal.ts';
 import { type CredentialRevocation, deleteRows } from './revocation.ts';
 import { scopesOfRole } from './scopes.ts';
 import { hashSecret, type SecretRow, type SecretServices, storedSecrets } from './secrets.ts';
@@ -121,12 +121,16 @@ export async function revokeSession(db: Queryable, id: string, userId: string): 
   return (await db.query(DELETE_SESSION, [id, userId])).length > 0;
 }
 
-export type EndSession = (id: string, userId: string) => Promise<boolean>;
+/** Revokes the session of a caller that has one. */
+export type EndSession = (caller: Caller | undefined) => Promise<void>;
 
 export const sessionEnder =
   (accountWriteQueue: Pick<AccountWriteQueue, 'statements'>): EndSession =>
-  (id, userId) =>
-    revokeSession(accountWriteQueue.statements(userId), id, userId);
+  async (caller) => {
+    if (!isSession(caller)) return;
+    const { credentialId = '', userId } = caller;
+    await revokeSession(accountWriteQueue.statements(userId), credentialId, userId);
+  };
 
 export const sessionRevocation: CredentialRevocation = {
   kind: 'sessions',

@@ -37,7 +37,7 @@ import { createLoginHandler, createLogoutHandler } from './routes/login.ts';
 import { createMetricsHandler } from './routes/metrics.ts';
 import { createSecurityTxtHandler } from './routes/security-txt.ts';
 import { createStreamTokenHandler } from './routes/stream-token.ts';
-import { coreRoutes, graphqlRoute, HOME, RESOURCE_METADATA } from './routes/table.ts';
+import { coreRoute, HOME, RESOURCE_METADATA } from './routes/table.ts';
 import type { UseEngineOptions } from './yoga/use-engine.ts';
 import type { YogaOptions } from './yoga/yoga-host.ts';
 import { createResults } from './yoga/yoga-result.ts';
@@ -92,7 +92,7 @@ function partsOf(options: HttpOptions, trust: ProxyTrust, services: RequestServi
       serve(found) {
         const plugins = [trust.useProxyTrust(), useResponseHeaders(), ...found];
         const pipeline = createPipeline(plugins);
-        const route = graphqlRoute(pipeline.handler);
+        const route = coreRoute('graphql', pipeline.handler);
         const routing = { routeOf: () => route, graphql: pipeline.handler };
         return {
           pipeline,
@@ -136,36 +136,38 @@ function pluginsOf(
 function routesOf(options: HttpOptions, { findTransportProblem }: ProxyTrust): Route[] {
   const { config, database, log, metrics, demoKey, credentials, login, securityLog } = options;
   const { pipeline, rateLimiter, featureRoutes, origin, clock } = options;
-  const handlers = {
-    graphql: pipeline.handler,
-    streamToken: createStreamTokenHandler({
-      pipeline,
-      issue: streamTokenIssuer(options.accountWriteQueue, credentials.strategies),
-      metrics,
-    }),
-    login: createLoginHandler({
-      login,
-      database,
-      warns: config.environment === 'development',
-      maxBodyBytes: config.maxBodyBytes,
-      log,
-    }),
-    logout: createLogoutHandler(options.endSession),
-    live: handleLive,
-    ready: createReadyHandler(options.readiness),
-    metrics: createMetricsHandler({
-      metrics,
-      token: config.metricsToken,
-      findTransportProblem,
-      failure: rateLimiter.metricsTokens.failure,
-      securityLog,
-    }),
-    securityTxt: createSecurityTxtHandler({ contacts: config.securityContacts, origin, clock }),
-  };
   const home = featureRoutes.find(({ path }) => path === HOME)?.path;
   const graphiql = config.graphiql ? graphiqlRoutes({ examples: readExamples(), home, demoKey }) : undefined;
   return [
-    ...Object.values(coreRoutes(handlers, graphiql?.page)),
+    { ...coreRoute('graphql', pipeline.handler), page: graphiql?.page },
+    coreRoute(
+      'streamToken',
+      createStreamTokenHandler({
+        pipeline,
+        issue: streamTokenIssuer(options.accountWriteQueue, credentials.strategies),
+        metrics,
+      }),
+    ),
+    coreRoute(
+      'login',
+      createLoginHandler({
+        ...{ login, database, log },
+        warns: config.environment === 'development',
+        maxBodyBytes: config.maxBodyBytes,
+      }),
+    ),
+    coreRoute('logout', createLogoutHandler(options.endSession)),
+    coreRoute('live', handleLive),
+    coreRoute('ready', createReadyHandler(options.readiness)),
+    coreRoute(
+      'metrics',
+      createMetricsHandler({
+        ...{ metrics, findTransportProblem, securityLog },
+        token: config.metricsToken,
+        failure: rateLimiter.metricsTokens.failure,
+      }),
+    ),
+    coreRoute('securityTxt', createSecurityTxtHandler({ contacts: config.securityContacts, origin, clock })),
     ...(graphiql === undefined ? [] : [graphiql.assets]),
     ...featureRoutes,
   ];

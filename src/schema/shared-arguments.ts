@@ -31,6 +31,10 @@ export const versionArgument = (arg: ArgumentBuilder) =>
       'The version that the client has read. If the object has another version, nothing is changed, and the error is CONFLICT with the current version in `extensions.version`. If absent or null, the version is not checked.',
   });
 
+/** The contract guarantees this rule (contract: permissions). */
+export const mayChange = ({ userId, role }: Principal, row: { readonly authorId: string }): boolean =>
+  userId === row.authorId || role === 'admin';
+
 /**
  * Records an admin's change of an object of another account.
  * @throws {DatabaseError}

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { useApp } from '../support/app.ts';
 
 const REMEDY =
-  'A path is answered by a route: add the path to PATHS and the route to coreRoutes, both in src/http/routes/table.ts. docs/contributing/recipes/route.md has the steps, and says where the paths of a feature go.';
+  'A path is answered by a route: add the path to PATHS and its properties to CORE_ROUTES, both in src/http/routes/table.ts. docs/contributing/recipes/route.md has the steps, and says where the paths of a feature go.';
 
 /** Where paths are written: with the routes that answer them. */
 const HOMES = [

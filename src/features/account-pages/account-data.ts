@@ -1,6 +1,8 @@
+import type { StoredApiKey } from '../../auth/api-keys.ts';
 import { exportAccount } from '../../auth/data-export.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { readConnectionFor } from '../../auth/secrets.ts';
+import type { ExternalIdentity, OAuthGrant, Session } from '../../generated/tables.ts';
 import type { AdmittedRequest } from '../../http/exchange.ts';
 import type { InternalOperations } from '../../http/internal-operations.ts';
 import { HttpResponse } from '../../http/message.ts';
@@ -9,40 +11,21 @@ import { OperatorError, tryLater } from '../../platform/errors.ts';
 import type { FeatureServices, RouteServices } from '../feature.ts';
 import type { Action } from './forms.ts';
 
-/** Timestamps have the format of the schema's DateTime. */
-export interface SessionSummary {
-  readonly id: string;
-  readonly userAgent: string | null;
-  readonly createdAt: string;
-  readonly lastSeenAt: string;
+/** Responses have timestamps as strings. */
+type Shown<Row> = {
+  readonly [Name in keyof Row]: Row[Name] extends Date
+    ? string
+    : Row[Name] extends Date | null
+      ? string | null
+      : Row[Name];
+};
+
+export type ShownSession = Shown<Pick<Session, 'id' | 'userAgent' | 'createdAt' | 'lastSeenAt'>> & {
   readonly current: boolean;
-}
-
-export interface ApiKey {
-  readonly id: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly scopes: readonly string[];
-  readonly createdAt: string;
-  readonly lastUsedAt: string | null;
-  readonly expiresAt: string | null;
-}
-
-export interface GrantedApplication {
-  readonly id: string;
-  readonly clientName: string;
-  readonly scopes: readonly string[];
-  readonly createdAt: string;
-  readonly lastUsedAt: string | null;
-}
-
-export interface LinkedIdentity {
-  readonly id: string;
-  readonly issuer: string;
-  readonly subject: string;
-  readonly createdAt: string;
-  readonly lastUsedAt: string | null;
-}
+};
+export type ShownKey = Shown<StoredApiKey>;
+export type ShownGrant = Shown<OAuthGrant> & { readonly clientName: string };
+export type ShownIdentity = Shown<ExternalIdentity>;
 
 export interface Account {
   readonly name: string;
@@ -50,11 +33,11 @@ export interface Account {
   readonly bio: string;
   readonly avatarUrl: string | null;
   readonly email: string;
-  readonly sessions: readonly SessionSummary[];
-  readonly apiKeys: readonly ApiKey[];
-  readonly externalIdentities: readonly LinkedIdentity[];
+  readonly sessions: readonly ShownSession[];
+  readonly apiKeys: readonly ShownKey[];
+  readonly externalIdentities: readonly ShownIdentity[];
   /** Undefined if the service has no OAuth. */
-  readonly grants?: readonly GrantedApplication[];
+  readonly grants?: readonly ShownGrant[];
 }
 
 const documentOf = (hasGrants: boolean) => `query AccountPage {
@@ -76,8 +59,7 @@ export function accountReader(operations: InternalOperations) {
   const document = documentOf(operations.offers('User', 'oauthGrants'));
   return async (admitted: AdmittedRequest): Promise<Account> => {
     const { data } = await operations.run<{ readonly viewer: Account }>(document, {}, admitted);
-    const { viewer } = data;
-    return viewer;
+    return data.viewer;
   };
 }
 
@@ -146,29 +128,26 @@ const tooMany = () =>
 export function createOwnData({ database, exportSections, sessions, log }: AccountServices) {
   const running = new Set<string>();
 
-  /** The export stops if the session is revoked, so that an intruder gets no data stored later. */
-  async function* whileSessionLasts(principal: Principal) {
-    const { userId } = principal;
-    for await (const piece of exportAccount(readConnectionFor(database, userId), userId, exportSections)) {
-      if ((await sessions.renew(principal)) === undefined) throw new OperatorError('The session has ended.');
-      yield piece;
-    }
-  }
-
-  /** The client notices an interrupted file, and the log has the reason. */
+  /**
+   * The export stops if the session is revoked, so that an intruder gets no data stored later. The client notices an
+   * interrupted file, and the log has the reason.
+   */
   async function* piecesFor(principal: Principal, requestId: string) {
     const { userId } = principal;
+    const own = running.has(userId) ? undefined : userId;
     try {
-      if (running.has(userId)) throw tooMany();
-      running.add(userId);
-      try {
-        yield* whileSessionLasts(principal);
-      } finally {
-        running.delete(userId);
+      if (own === undefined) throw tooMany();
+      running.add(own);
+      for await (const piece of exportAccount(readConnectionFor(database, own), own, exportSections)) {
+        if ((await sessions.renew(principal)) === undefined)
+          throw new OperatorError('The session has ended.');
+        yield piece;
       }
     } catch (error) {
       log.emit('account.export_interrupted', { requestId, err: error });
       throw error;
+    } finally {
+      if (own !== undefined) running.delete(own);
     }
   }
 

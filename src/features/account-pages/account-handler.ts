@@ -105,14 +105,13 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
     const result = await signInBy(form, request, admitted, { login, log });
     if ('problem' in result)
       return pageResponse(signInPage({ email: form.get('email') ?? '', problem: result.problem }), result);
-    const { caller } = admitted;
     // The browser forgets the cookie, so the session's owner could not revoke the session later.
-    if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
+    await endSession(admitted.caller);
     return seeOther(doneAt('sign-in'), { 'set-cookie': setSessionCookie(result.sessionId) });
   }
 
   async function signOut({ caller }: AdmittedRequest): Promise<HttpResponse> {
-    if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
+    await endSession(caller);
     // The next person at the browser finds nothing of the account in its cache (Clear Site Data §3.1).
     const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };
     return seeOther(doneAt('sign-out'), headers);
@@ -137,15 +136,13 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
     return pageResponse(newKeyPage(name, data.createApiKey.key));
   }
 
-  async function download(asked: AccountPageRequest): Promise<HttpResponse> {
-    await confirm(asked);
-    return ownData(asked.caller, asked.admitted.requestId);
-  }
-
   async function perform(action: Action, asked: AccountPageRequest): Promise<HttpResponse> {
     const { form, admitted } = asked;
     if (action === 'create-key') return makeKey(asked);
-    if (action === 'download') return download(asked);
+    if (action === 'download') {
+      await confirm(asked);
+      return ownData(asked.caller, admitted.requestId);
+    }
     if (action === 'change-password' && form.get('newPassword') !== form.get('again'))
       throw badRequest(TWO_DIFFER);
     const change = CHANGES[action];

@@ -1,12 +1,12 @@
 import Bowser from 'bowser';
 import { ACCOUNT_NAME } from '../../auth/accounts.ts';
 import { type Role, scopesOfRole, scopeWords } from '../../auth/scopes.ts';
-import { EMPTY_HTML, type Html, html, layout } from '../../http/html/page.ts';
+import { type Html, html, layout } from '../../http/html/page.ts';
 import { alertOf, SIGN_IN, type SignInForm, signInForm } from '../../http/html/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import { CONTENT_LIMITS } from '../../schema/content-limits.ts';
 import { describeHandle } from '../../schema/user/profile.ts';
-import type { Account, ApiKey, GrantedApplication, LinkedIdentity, SessionSummary } from './account-data.ts';
+import type { Account, ShownGrant, ShownIdentity, ShownKey, ShownSession } from './account-data.ts';
 import {
   ACTION,
   type Action,
@@ -55,7 +55,7 @@ const rows = (entries: readonly Html[], none: string): Html =>
     : html`<ul class="rows">
 ${entries}</ul>`;
 
-const row = (content: Html, button: Html): Html => html`<li><div>${content}</div>${button}</li>
+const row = (content: Html, button: Html | false): Html => html`<li><div>${content}</div>${button}</li>
 `;
 
 const lastUsed = (timestamp: string | null): Html =>
@@ -84,13 +84,13 @@ function profileSection(account: Account, { failed }: SectionOptions): Html {
     'profile-heading',
     'Profile',
     html`<p class="soft">Other users see your profile next to what you publish.</p>
-${handle === null ? EMPTY_HTML : html`<p>@${handle}</p>`}${bio === '' ? EMPTY_HTML : html`<p class="text">${bio}</p>`}
+${handle !== null && html`<p>@${handle}</p>`}${bio !== '' && html`<p class="text">${bio}</p>`}
 ${collapsibleForm('update-profile', 'Change the profile', failed, (field) => profileFields(account, field))}`,
   );
 }
 
-function passwordSection({ email }: Account, { failed }: SectionOptions): Html {
-  return section(
+const passwordSection = ({ email }: Account, { failed }: SectionOptions): Html =>
+  section(
     'password-heading',
     'Password',
     html`<p class="soft">A new password revokes all other sessions and the access of applications. API keys stay valid.</p>
@@ -103,14 +103,13 @@ ${newPasswordFields('newPassword', field.attributes('newPassword', { rule: 'rule
 <div class="actions"><button>Change the password</button></div>`,
 )}`,
   );
-}
 
-function sessionRow({ id, userAgent, createdAt, lastSeenAt, current }: SessionSummary): Html {
+function sessionRow({ id, userAgent, createdAt, lastSeenAt, current }: ShownSession): Html {
   const browser = describeBrowser(userAgent);
   return row(
-    html`<strong>${browser}</strong>${current ? html` <span class="badge">current session</span>` : EMPTY_HTML}
+    html`<strong>${browser}</strong>${current && html` <span class="badge">current session</span>`}
 <p class="soft" id="row-${id}">signed in ${timeOf(createdAt)}, last used ${timeOf(lastSeenAt)}</p>`,
-    current ? EMPTY_HTML : rowForm('end-session', id, 'Revoke', `the session of ${browser}`),
+    !current && rowForm('end-session', id, 'Revoke', `the session of ${browser}`),
   );
 }
 
@@ -124,10 +123,10 @@ ${scopes.map(
 `,
 )}</ul>`;
 
-const keyRow = (role: Role) => (key: ApiKey) =>
+const keyRow = (role: Role) => (key: ShownKey) =>
   row(
     html`<strong>${key.name}</strong> <code>${key.prefix}…</code>
-<p class="soft" id="row-${key.id}">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt === null ? EMPTY_HTML : html`, valid until ${timeOf(key.expiresAt)}`}</p>
+<p class="soft" id="row-${key.id}">created ${timeOf(key.createdAt)}, ${lastUsed(key.lastUsedAt)}${key.expiresAt !== null && html`, valid until ${timeOf(key.expiresAt)}`}</p>
 ${scopeList(key.scopes, role)}`,
     rowForm('revoke-key', key.id, 'Revoke', `the key ${key.name}`),
   );
@@ -137,7 +136,7 @@ export const KEY_DAYS = [30, 90, 365, 0] as const;
 
 const daysOption = (given: URLSearchParams) => (days: (typeof KEY_DAYS)[number]) =>
   html`
-<option value="${String(days)}"${given.get('days') === String(days) ? html` selected` : EMPTY_HTML}>${days === 0 ? 'Until I revoke it' : `${days} days`}</option>`;
+<option value="${String(days)}"${given.get('days') === String(days) && html` selected`}>${days === 0 ? 'Until I revoke it' : `${days} days`}</option>`;
 
 /**
  * The first box represents the group, because a group cannot have the focus or be invalid (ARIA 1.2,
@@ -147,7 +146,7 @@ const scopeBox =
   (role: Role, { given, attributes }: FieldState) =>
   (scope: string, index: number) =>
     html`
-<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) ? html` checked` : EMPTY_HTML}${index === 0 ? attributes('scopes') : EMPTY_HTML}> ${scopeWords(scope, role)}</label>`;
+<label class="check"><input type="checkbox" name="scope" value="${scope}"${given.has('scope', scope) && html` checked`}${index === 0 && attributes('scopes')}> ${scopeWords(scope, role)}</label>`;
 
 function keysSection({ apiKeys, email }: Account, { role, failed }: SectionOptions): Html {
   return section(
@@ -173,7 +172,7 @@ ${passwordAgain('key-password', email, field)}
   );
 }
 
-const grantRow = (role: Role) => (grant: GrantedApplication) =>
+const grantRow = (role: Role) => (grant: ShownGrant) =>
   row(
     html`<strong>${grant.clientName}</strong>
 <p class="soft" id="row-${grant.id}">allowed ${timeOf(grant.createdAt)}, ${lastUsed(grant.lastUsedAt)}</p>
@@ -181,21 +180,21 @@ ${scopeList(grant.scopes, role)}`,
     rowForm('revoke-grant', grant.id, 'Revoke', `the access of ${grant.clientName}`),
   );
 
-const grantsSection = (grants: readonly GrantedApplication[], { role }: SectionOptions): Html =>
+const grantsSection = (grants: readonly ShownGrant[], { role }: SectionOptions): Html =>
   section(
     'applications-heading',
     'Applications with access',
     rows(grants.map(grantRow(role)), 'You have given no application access to your account.'),
   );
 
-const identityRow = ({ id, issuer, subject, createdAt, lastUsedAt }: LinkedIdentity) =>
+const identityRow = ({ id, issuer, subject, createdAt, lastUsedAt }: ShownIdentity) =>
   row(
     html`<strong>${issuer}</strong>
 <p class="soft" id="row-${id}">${subject}, linked ${timeOf(createdAt)}, ${lastUsed(lastUsedAt)}</p>`,
     rowForm('unlink-identity', id, 'Unlink', `the identity at ${issuer}`),
   );
 
-const identitiesSection = (identities: readonly LinkedIdentity[]): Html =>
+const identitiesSection = (identities: readonly ShownIdentity[]): Html =>
   section(
     'identities-heading',
     'Linked identities',
@@ -249,8 +248,8 @@ const ROW_ACTIONS: readonly Action[] = ['end-session', 'revoke-key', 'revoke-gra
 
 const noticeOf = (done: Action | undefined): string | undefined => done && DONE[done];
 
-const shownNotice = (notice: string | undefined): Html =>
-  notice === undefined ? EMPTY_HTML : html`<p class="done" role="status">${notice}</p>`;
+const shownNotice = (notice: string | undefined) =>
+  notice !== undefined && html`<p class="done" role="status">${notice}</p>`;
 
 interface AccountPage extends SectionOptions {
   readonly account: Account;
@@ -270,10 +269,8 @@ export function accountPage({ account, done, ...options }: AccountPage): string 
 <p class="soft">${email}</p></div>
 ${form('sign-out', html`<button class="small second">Sign out</button>`)}
 </div>
-${shownNotice(notice)}${failed !== undefined && ROW_ACTIONS.includes(failed.action) ? alertOf(failed.problem) : EMPTY_HTML}
-${profileSection(account, options)}${passwordSection(account, options)}${sessionsSection(account)}${keysSection(account, options)}${
-  grants === undefined ? EMPTY_HTML : grantsSection(grants, options)
-}${externalIdentities.length === 0 ? EMPTY_HTML : identitiesSection(externalIdentities)}${dataSection(account, options)}${everythingSection(account, options)}`,
+${shownNotice(notice)}${failed !== undefined && ROW_ACTIONS.includes(failed.action) && alertOf(failed.problem)}
+${profileSection(account, options)}${passwordSection(account, options)}${sessionsSection(account)}${keysSection(account, options)}${grants && grantsSection(grants, options)}${externalIdentities.length > 0 && identitiesSection(externalIdentities)}${dataSection(account, options)}${everythingSection(account, options)}`,
   });
 }
 

@@ -1,5 +1,5 @@
 import { PASSWORD } from '../../auth/accounts.ts';
-import { EMPTY_HTML, type Html, html, layout } from '../../http/html/page.ts';
+import { type Html, html, layout } from '../../http/html/page.ts';
 import { alertOf } from '../../http/html/sign-in.ts';
 import { ACCOUNT } from '../../http/routes/table.ts';
 import type { Link } from './links.ts';
@@ -55,9 +55,7 @@ function createFieldState(problem: Problem | undefined): FieldState {
       const isWrong = problem?.field === field;
       const begins = isWrong || (first && problem !== undefined && problem.field === undefined);
       const describing = [begins ? 'problem' : undefined, rule].filter((id) => id !== undefined).join(' ');
-      return html`${isWrong ? html` aria-invalid="true"` : EMPTY_HTML}${begins ? html` autofocus` : EMPTY_HTML}${
-        describing === '' ? EMPTY_HTML : html` aria-describedby="${describing}"`
-      }`;
+      return html`${isWrong && html` aria-invalid="true"`}${begins && html` autofocus`}${describing !== '' && html` aria-describedby="${describing}"`}`;
     },
   };
 }
@@ -82,7 +80,7 @@ export function collapsibleForm(
   content: (field: FieldState) => Html,
 ): Html {
   const problem = failed?.action === action ? failed : undefined;
-  return html`<details${problem === undefined ? EMPTY_HTML : html` open`}>
+  return html`<details${problem && html` open`}>
 <summary>${summary}</summary>
 ${alertOf(problem?.problem)}
 ${form(action, content(createFieldState(problem)))}

@@ -38,10 +38,11 @@ const LOCK_ADMIN = statement<{ id: string }>(
 );
 
 /** Messages for operators on a terminal are bad input for a client. */
-const inputError = (error: unknown): unknown =>
-  error instanceof AccountError || error instanceof LinkError
-    ? new ApiError('BAD_USER_INPUT', error.message)
-    : error;
+function throwInputError(error: unknown): never {
+  if (error instanceof AccountError || error instanceof LinkError)
+    throw new ApiError('BAD_USER_INPUT', error.message);
+  throw error;
+}
 
 /**
  * Opens the unit of work of an admin who has entered their password, with their account locked and checked.
@@ -116,12 +117,8 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
         checkText('email', email, EMAIL);
         checkText('name', name, ACCOUNT_NAME);
         const work = await adminWork(context, 'inviteUser');
-        try {
-          const { id, link } = await invite(work, 'inviteUser', { email, name });
-          return { ...link, user: id };
-        } catch (error) {
-          throw inputError(error);
-        }
+        const { id, link } = await invite(work, 'inviteUser', { email, name }).catch(throwInputError);
+        return { ...link, user: id };
       },
     }),
     createResetLink: t.field({
@@ -139,11 +136,8 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
         checkText('email', email, EMAIL);
         const work = await adminWork(context, 'createResetLink');
         const id = await lockTarget(work, email, principalOf(context).userId);
-        try {
-          return { ...(await recordedLink(work, 'createResetLink', id, 'reset')), user: id };
-        } catch (error) {
-          throw inputError(error);
-        }
+        const link = await recordedLink(work, 'createResetLink', id, 'reset').catch(throwInputError);
+        return { ...link, user: id };
       },
     }),
   }));

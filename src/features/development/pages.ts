@@ -1,4 +1,4 @@
-import { EMPTY_HTML, type Html, html, layout, pageResponse } from '../../http/html/page.ts';
+import { type Html, html, layout, pageResponse } from '../../http/html/page.ts';
 import { type DemoKey, withToken } from '../../http/local-request.ts';
 import { ACCOUNT, OAUTH_METADATA, PATHS } from '../../http/routes/table.ts';
 import { DEMO_EMAIL } from './demo-data.ts';
@@ -39,9 +39,9 @@ function findPlaces({ graphiql, exampleBuilt, demo }: StartPage): readonly Html[
       : html`Sign in as <code>${DEMO_EMAIL}</code> with the demo password that the terminal shows.`;
   const build = html`Run <code>${BUILD_EXAMPLE}</code> in a second terminal to build it.`;
   return [
-    graphiql
-      ? row(link(PATHS.graphql + token, 'GraphiQL'), 'An editor with examples and the schema.')
-      : EMPTY_HTML,
+    ...(graphiql
+      ? [row(link(PATHS.graphql + token, 'GraphiQL'), 'An editor with examples and the schema.')]
+      : []),
     row(
       link(EXAMPLE + token, 'Example'),
       html`A web page on this API, with a live list. ${exampleBuilt ? signIn : build}`,
@@ -67,7 +67,7 @@ export function startPage(page: StartPage) {
       wide: true,
       content: html`<h1>The service is running</h1>
 <p>Users, posts and comments over GraphQL. Queries, mutations and subscriptions are at <code>${PATHS.graphql}</code>.</p>
-${demo === 'hidden' ? notice : EMPTY_HTML}<ul class="rows">
+${demo === 'hidden' && notice}<ul class="rows">
 ${findPlaces(page)}</ul>
 <section>
 <h2>First call</h2>

@@ -1,10 +1,10 @@
 import { audit } from '../../auth/audit.ts';
 import { formatColumns, statement } from '../../database/statement.ts';
-import { type Context, principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
+import { principalOf, unitOfWorkOf } from '../../engine/core/context.ts';
 import { parseId } from '../../engine/core/input.ts';
 import { type OAuthGrant, oauthGrants } from '../../generated/tables.ts';
 import { ownAccount } from '../../schema/account/service.ts';
-import { loadForAccounts } from '../../schema/account/type.ts';
+import { ownList } from '../../schema/account/type.ts';
 import type { DefineFields } from '../feature.ts';
 import { revokeOAuthGrant } from './grants.ts';
 
@@ -40,12 +40,8 @@ export const defineGrantFields: DefineFields = ({ builder }, { User }, { account
 
   builder.objectFields(User, (t) => ({
     oauthGrants: t.loadableList({
-      session: true,
-      ownOnly: true,
       type: OAuthGrant,
-      description: `The account’s grants to OAuth clients, newest first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user) => user.id,
-      load: (ids: string[], context: Context) => loadForAccounts(GRANTS, ids, context, maxListed),
+      ...ownList(GRANTS, maxListed, 'The account’s grants to OAuth clients, newest first'),
     }),
   }));
 

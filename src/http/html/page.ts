@@ -16,19 +16,19 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-type Part = Html | string | readonly Html[];
+/** Undefined and false are empty. */
+type Part = Html | string | readonly Html[] | undefined | false;
 
 function textOf(part: Part): string {
+  if (part === undefined || part === false) return '';
   if (typeof part === 'string') return part.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
   return 'html' in part ? part.html : part.map(({ html }) => html).join('');
 }
 
 /** Interpolated strings are escaped for elements and for quoted attributes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return { html: strings.reduce((whole, next, index) => whole + textOf(parts[index - 1] ?? '') + next) };
+  return { html: strings.reduce((whole, next, index) => whole + textOf(parts[index - 1]) + next) };
 }
-
-export const EMPTY_HTML: Html = { html: '' };
 
 const COLOURS = `
 :root { color-scheme: light dark; --ink: #17212b; --soft: #52606d; --line: #d3dae1; --edge: #7b8794; --paper: #fff; --ground: #f1f4f7; --act: #0b5fb0; --act-over: #094c8d; --on-act: #fff; --tint: #eef4fb; --good: #18794e; --bad: #a4161a; --bad-tint: #fdf0f0; }
@@ -111,7 +111,7 @@ const ICON_SVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="2 2 20 20" fi
 export const ICON = html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON_SVG)}">`;
 
 /** The page needs no script and loads nothing. */
-export function layout({ title, content, head = EMPTY_HTML, wide = false }: HtmlPage): string {
+export function layout({ title, content, head, wide = false }: HtmlPage): string {
   const style: Html = { html: `<style>${STYLE}</style>` };
   return html`<!doctype html>
 <html lang="en">
@@ -121,7 +121,7 @@ export function layout({ title, content, head = EMPTY_HTML, wide = false }: Html
 <title>${title} – Content Graph API</title>
 ${style}${head}
 </head>
-<body${wide ? html` class="wide"` : EMPTY_HTML}>
+<body${wide && html` class="wide"`}>
 <header>${MARK}Content Graph API</header>
 <main>
 ${content}
@@ -217,13 +217,11 @@ interface ErrorPage {
 }
 
 export function errorPage({ title, message, detail, requestId, onwards }: ErrorPage): string {
-  const technical =
-    detail === undefined ? EMPTY_HTML : html`<p class="soft">Technical details: ${detail}</p>`;
   return layout({
     title,
     content: html`<h1>${title}</h1>
 <p>${message}</p>
-${technical}${onwards === undefined ? EMPTY_HTML : html`<p>${onwards}</p>`}
+${detail !== undefined && html`<p class="soft">Technical details: ${detail}</p>`}${onwards && html`<p>${onwards}</p>`}
 <p class="soft">Request ${requestId}</p>`,
   });
 }

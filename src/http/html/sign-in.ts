@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/log/log.ts';
 import type { LocatedRequest, ReceivedRequest } from '../exchange.ts';
 import type { HttpRequest } from '../message.ts';
 import { WAIT_AS_TOLD } from '../rate-limit/limiter.ts';
-import { EMPTY_HTML, type Html, html } from './page.ts';
+import { type Html, html } from './page.ts';
 
 export interface SignInForm {
   readonly action: string;
@@ -17,19 +17,18 @@ export interface SignInForm {
 
 export const SIGN_IN = 'sign-in';
 
-export const alertOf = (problem: string | undefined): Html =>
-  problem === undefined ? EMPTY_HTML : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
+export const alertOf = (problem: string | undefined) =>
+  problem !== undefined && html`<p class="problem" id="problem" role="alert">${problem}</p>`;
 
 export function signInForm({ action, email, problem }: SignInForm): Html {
-  const described = problem === undefined ? EMPTY_HTML : html` aria-describedby="problem"`;
-  const atEmail = email === '' ? html` autofocus` : EMPTY_HTML;
-  const atPassword = email === '' ? EMPTY_HTML : html` autofocus`;
+  const described = problem !== undefined && html` aria-describedby="problem"`;
+  const focused = html` autofocus`;
   return html`${alertOf(problem)}
 <form id="${SIGN_IN}" method="post" action="${action}">
 <label for="email">E-mail</label>
-<input id="email" name="email" type="email" autocomplete="username" required value="${email}"${described}${atEmail}>
+<input id="email" name="email" type="email" autocomplete="username" required value="${email}"${described}${email === '' && focused}>
 <label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required${described}${atPassword}>
+<input id="password" name="password" type="password" autocomplete="current-password" required${described}${email !== '' && focused}>
 </form>`;
 }
 

@@ -118,8 +118,8 @@ export function createLogoutHandler(endSession: EndSession): RouteHandler {
   return async (_request, { caller, credentials }) => {
     const hasEnded = credentials.place === 'cookie' && credentialsFailed(credentials);
     if (credentials.error !== undefined && !hasEnded) throw credentials.error;
-    if (isSession(caller)) await endSession(caller.credentialId ?? '', caller.userId);
-    else if (isAuthenticated(caller))
+    await endSession(caller);
+    if (isAuthenticated(caller) && !isSession(caller))
       throw forbidden('Only a session can be logged out. Revoke an API key with revokeApiKey.');
     // The next user of the browser must find nothing of the account (Clear Site Data §3.1).
     const headers = { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' };

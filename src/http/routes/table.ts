@@ -81,61 +81,42 @@ export const NOT_FOUND_ROUTE: Route = {
   handler: async () => undefined,
 };
 
-type Paths = typeof PATHS;
-type CoreHandlers = Readonly<
-  Record<
-    'graphql' | 'streamToken' | 'login' | 'logout' | 'live' | 'ready' | 'metrics' | 'securityTxt',
-    RouteHandler
-  >
->;
-type CoreRoutes = { readonly [Name in keyof Paths]: Route & { readonly path: Paths[Name] } };
+const CORE_ROUTES: Readonly<Record<keyof typeof PATHS, RouteProperties>> = {
+  graphql: {
+    ...API_ROUTE,
+    methods: ['GET', 'HEAD', 'POST'],
+    varies: ['Accept', 'X-Show-Cost', 'X-Show-Event-Id', 'X-Show-Deprecations'],
+    credentials: 'with-stream-token',
+    // `admission.ts` checks the origin of a mutation with a session once the operation is known.
+    originCheck: 'none',
+  },
+  // Without credentials, plain HTTP exposes no secret.
+  streamToken: { ...CREDENTIAL_ROUTE, credentials: 'required', needsTls: false },
+  login: {
+    ...CREDENTIAL_ROUTE,
+    bucket: 'logins',
+    methods: ['GET', 'HEAD', 'POST'],
+    credentials: 'session-of-get',
+    originCheck: 'always',
+  },
+  logout: {
+    ...CREDENTIAL_ROUTE,
+    readsBody: false,
+    credentials: 'optional',
+    needsTls: false,
+    originCheck: 'always',
+  },
+  live: WATCH,
+  ready: WATCH,
+  metrics: { ...WATCH, varies: ['Accept'] },
+  securityTxt: PUBLIC_ROUTE,
+};
 
-export const graphqlRoute = (handler: RouteHandler): CoreRoutes['graphql'] => ({
-  ...API_ROUTE,
-  path: PATHS.graphql,
-  methods: ['GET', 'HEAD', 'POST'],
-  varies: ['Accept', 'X-Show-Cost', 'X-Show-Event-Id', 'X-Show-Deprecations'],
-  credentials: 'with-stream-token',
-  // `admission.ts` checks the origin of a mutation with a session once the operation is known.
-  originCheck: 'none',
+export const coreRoute = (name: keyof typeof PATHS, handler: RouteHandler): Route => ({
+  ...CORE_ROUTES[name],
+  path: PATHS[name],
   handler,
 });
-
-export function coreRoutes(handlers: CoreHandlers, page: Route | undefined): CoreRoutes {
-  return {
-    graphql: { ...graphqlRoute(handlers.graphql), page },
-    // Without credentials, plain HTTP exposes no secret.
-    streamToken: {
-      ...CREDENTIAL_ROUTE,
-      path: PATHS.streamToken,
-      credentials: 'required',
-      needsTls: false,
-      handler: handlers.streamToken,
-    },
-    login: {
-      ...CREDENTIAL_ROUTE,
-      path: PATHS.login,
-      bucket: 'logins',
-      methods: ['GET', 'HEAD', 'POST'],
-      credentials: 'session-of-get',
-      originCheck: 'always',
-      handler: handlers.login,
-    },
-    logout: {
-      ...CREDENTIAL_ROUTE,
-      path: PATHS.logout,
-      readsBody: false,
-      credentials: 'optional',
-      needsTls: false,
-      originCheck: 'always',
-      handler: handlers.logout,
-    },
-    live: { ...WATCH, path: PATHS.live, handler: handlers.live },
-    ready: { ...WATCH, path: PATHS.ready, handler: handlers.ready },
-    metrics: { ...WATCH, path: PATHS.metrics, varies: ['Accept'], handler: handlers.metrics },
-    securityTxt: { ...PUBLIC_ROUTE, path: PATHS.securityTxt, handler: handlers.securityTxt },
-  };
-}
 
 /** Every request has a route. The route of unknown paths responds 404. */
 type RouteOf = (method: string, url: RequestUrl, accepts: Negotiated) => Route;

@@ -118,16 +118,24 @@ const IDENTITIES = statement<ExternalIdentity>(
    FROM external_identities WHERE user_id = ANY($1::uuid[]) ORDER BY created_at DESC, id DESC LIMIT $2`,
 );
 
-/** Reads the viewer's list once, although the viewer may occur many times in a result. */
-export async function loadForAccounts<Row extends { readonly userId: string }>(
+/**
+ * Returns the options of a field with a list that only the owner sees. The list is read once, although the viewer may
+ * occur many times in a result.
+ */
+export const ownList = <Row extends { readonly userId: string }>(
   rows: Statement<Row>,
-  ids: readonly string[],
-  { db }: Context,
   limit: number,
-): Promise<Row[][]> {
-  const found = await db.query(rows, [ids, limit]);
-  return ids.map((id) => found.filter(({ userId }) => userId === id));
-}
+  what: string,
+) => ({
+  session: true as const,
+  ownOnly: true as const,
+  description: `${what}, at most ${limit}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
+  resolve: (user: { readonly id: string }) => user.id,
+  async load(ids: string[], { db }: Context): Promise<Row[][]> {
+    const found = await db.query(rows, [ids, limit]);
+    return ids.map((id) => found.filter(({ userId }) => userId === id));
+  },
+});
 
 export function defineAccountRelations(
   { builder }: SchemaToolkit,
@@ -137,28 +145,20 @@ export function defineAccountRelations(
 ): void {
   builder.objectFields(User, (t) => ({
     apiKeys: t.loadableList({
-      session: true,
-      ownOnly: true,
       type: ApiKey,
-      description: `The account’s API keys that are not revoked, newest first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user) => user.id,
-      load: (ids: string[], context: Context) => loadForAccounts(KEYS, ids, context, maxListed),
+      ...ownList(KEYS, maxListed, 'The account’s API keys that are not revoked, newest first'),
     }),
     sessions: t.loadableList({
-      session: true,
-      ownOnly: true,
       type: Session,
-      description: `The account’s active sessions, most recently used first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user) => user.id,
-      load: (ids: string[], context: Context) => loadForAccounts(SESSIONS, ids, context, maxListed),
+      ...ownList(SESSIONS, maxListed, 'The account’s active sessions, most recently used first'),
     }),
     externalIdentities: t.loadableList({
-      session: true,
-      ownOnly: true,
       type: IdentityType,
-      description: `The subjects of external issuers that are linked to the account, newest first, at most ${maxListed}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
-      resolve: (user) => user.id,
-      load: (ids: string[], context: Context) => loadForAccounts(IDENTITIES, ids, context, maxListed),
+      ...ownList(
+        IDENTITIES,
+        maxListed,
+        'The subjects of external issuers that are linked to the account, newest first',
+      ),
     }),
   }));
 }

@@ -16,6 +16,7 @@ import {
   type Changed,
   checkVersion,
   type IfVersion,
+  mayChange,
   NEW_VERSION,
   versionArgument,
 } from '../shared-arguments.ts';
@@ -75,17 +76,6 @@ const DELETE_COMMENT = statement<{ readonly deleted: number }>(
    ${COMMENT_DELETED.append('gone')} RETURNING 1 AS deleted`,
 );
 
-/** The post's author may only delete the comment (contract: permissions). */
-const mayChangeComment = (principal: Principal, comment: { readonly authorId: string }): boolean =>
-  principal.userId === comment.authorId || principal.role === 'admin';
-
-function mayDeleteComment(
-  principal: Principal,
-  comment: { readonly authorId: string; readonly postAuthorId: string },
-): boolean {
-  return mayChangeComment(principal, comment) || principal.userId === comment.postAuthorId;
-}
-
 async function createComment(
   work: UnitOfWork,
   principal: Principal,
@@ -120,7 +110,7 @@ async function updateComment(
   const commentId = parseId(id);
   const comment = commentId === undefined ? undefined : await lockComment(work, commentId);
   if (comment === undefined) throw notFound('Comment', id);
-  if (!mayChangeComment(principal, comment))
+  if (!mayChange(principal, comment))
     throw forbidden(`Only its author and admins can change comment "${comment.id}".`);
   checkVersion('Comment', comment, ifVersion);
   if (body === comment.body) return comment;
@@ -137,7 +127,8 @@ async function deleteComment(
 ): Promise<boolean> {
   const comment = id === undefined ? undefined : await lockComment(work, id);
   if (comment === undefined) return false;
-  if (!mayDeleteComment(principal, comment))
+  // The post's author may only delete the comment (contract: permissions).
+  if (!mayChange(principal, comment) && principal.userId !== comment.postAuthorId)
     throw forbidden(`Only its author, the author of the post and admins can delete comment "${comment.id}".`);
   checkVersion('Comment', comment, ifVersion);
   await work.query(DELETE_COMMENT, [comment.id, comment.postAuthorId]);

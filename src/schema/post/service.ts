@@ -14,6 +14,7 @@ import {
   type Changed,
   checkVersion,
   type IfVersion,
+  mayChange,
   NEW_VERSION,
 } from '../shared-arguments.ts';
 import { postQueue } from './queue.ts';
@@ -108,11 +109,6 @@ const DELETE_POST = statement<Deleted>(
    SELECT post.allowed, post.author_id AS "authorId", post.version, gone.id IS NOT NULL AS deleted FROM post LEFT JOIN gone ON true`,
 );
 
-/** The contract guarantees this rule (contract: permissions). */
-function mayChangePost(principal: Principal, post: { readonly authorId: string }): boolean {
-  return principal.userId === post.authorId || principal.role === 'admin';
-}
-
 export function checkTags(
   tags: readonly string[],
   { maxTags, tag: rule }: ContentLimits['post'],
@@ -197,7 +193,7 @@ export async function updatePost(
   const postId = parseId(id);
   const post = postId === undefined ? undefined : await lockPost(work, postId, slug != null);
   if (post === undefined) throw notFound('Post', id);
-  if (!mayChangePost(principal, post))
+  if (!mayChange(principal, post))
     throw forbidden(`Only its author and admins can change post "${post.id}".`);
   checkVersion('Post', post, ifVersion);
   if (title == null && body == null && tags == null && slug == null) return post;

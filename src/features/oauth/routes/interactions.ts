@@ -210,7 +210,7 @@ export function createInteractions(options: InteractionOptions) {
     isOf(user.id);
     interaction.result = { signedIn: id };
     await interaction.persist().catch(sayExpired);
-    if (before?.credentialId !== undefined) await endSession(before.credentialId, before.userId);
+    await endSession(before);
   }
 
   async function signIn(context: PendingAuthorization): Promise<HttpResponse> {

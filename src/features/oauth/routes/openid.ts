@@ -6,14 +6,7 @@ import type { Database } from '../../../database/database.ts';
 import type { Queryable } from '../../../database/statement.ts';
 import { badRequest, readForm } from '../../../http/body.ts';
 import type { RouteHandler } from '../../../http/exchange.ts';
-import {
-  EMPTY_HTML,
-  html,
-  layout,
-  pageResponse,
-  redirectSameSite,
-  seeOther,
-} from '../../../http/html/page.ts';
+import { html, layout, pageResponse, redirectSameSite, seeOther } from '../../../http/html/page.ts';
 import type { HttpResponse } from '../../../http/message.ts';
 import { jsonResponse } from '../../../http/response/responder.ts';
 import { ACCOUNT } from '../../../http/routes/table.ts';
@@ -102,7 +95,7 @@ function logoutPage({ clientName, parameters }: LogoutRequest): string {
   return layout({
     title: 'Sign out?',
     content: html`<h1>Sign out of Content Graph API?</h1>
-<p>${clientName === undefined ? EMPTY_HTML : html`<strong>${clientName}</strong> asks to sign you out. `}Your session in this browser ends. Applications that you have allowed keep their access until you revoke it in <a href="${ACCOUNT}">your account</a>.</p>
+<p>${clientName !== undefined && html`<strong>${clientName}</strong> asks to sign you out. `}Your session in this browser ends. Applications that you have allowed keep their access until you revoke it in <a href="${ACCOUNT}">your account</a>.</p>
 <div class="actions pair">
 <form method="post" action="${OAUTH_PATHS.confirmLogout}">
 ${fields}<button type="submit">Sign out</button>
@@ -156,7 +149,7 @@ export function createLogout({ database, sessionOf, endSession }: LogoutOptions)
     async confirm({ request }: OAuthExchange): Promise<HttpResponse> {
       const logout = await read(await readForm(request));
       const session = await sessionOf(request);
-      if (session?.credentialId !== undefined) await endSession(session.credentialId, session.userId);
+      await endSession(session);
       return leave(logout, { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' });
     },
   };
