@@ -2,8 +2,13 @@ import type { GraphQLSchema } from 'graphql';
 import { oldApiKeyUses } from '../auth/api-keys.ts';
 import { oldAuditEntries } from '../auth/audit.ts';
 import { createClientUsage, oldClientUsage } from '../auth/client-usage.ts';
-import { createAccounts } from '../auth/create-accounts.ts';
-import { expiredSessions, expiredStreamTokens, expiredTokens, oldApiKeys } from '../auth/credentials.ts';
+import {
+  createAccounts,
+  expiredSessions,
+  expiredStreamTokens,
+  expiredTokens,
+  oldApiKeys,
+} from '../auth/credentials.ts';
 import { endedBlocks } from '../auth/restriction-store.ts';
 import { createRestrictions } from '../auth/restrictions.ts';
 import { createLongWorkQueue, type Database, type Services } from '../database/database.ts';

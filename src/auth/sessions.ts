@@ -21,12 +21,8 @@ const MAX_USER_AGENT_LENGTH = 200;
 
 /** OWASP's session management cheat sheet requires at least 64 random bits. The id has 256. */
 const ID_BYTES = 32;
-const ID = /^[\w-]{43}$/;
-
 /** An id of another form needs no look-up. */
-function isWellFormedSessionId(text: string): boolean {
-  return ID.test(text);
-}
+const ID = /^[\w-]{43}$/;
 
 interface NewSession {
   readonly userId: string;
@@ -196,7 +192,7 @@ export function createSessionStrategy(services: SecretServices): AuthStrategy {
           unverifiedSession,
         };
       }
-      const row = isWellFormedSessionId(value) ? await sessions.find(value) : undefined;
+      const row = ID.test(value) ? await sessions.find(value) : undefined;
       if (row === undefined || row.invalid) {
         known.delete(value);
         return sessions.rejected(row);

@@ -7,6 +7,7 @@ import {
   statement,
 } from '../database/statement.ts';
 import { streamTokens } from '../generated/tables.ts';
+import { tryLater } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { AccountWriteQueue } from './account-write-queue.ts';
 import type { AuthStrategy, ExtractedCredential, FixedOperation, Resolution } from './authenticate.ts';
@@ -44,12 +45,14 @@ const LOCK_WAIT_MS = 2_000;
 
 export const STREAM_TOKEN = secretFormat('cgt_', 'cgs_');
 
-export class StreamTokenLimitError extends Error {
-  constructor() {
-    super(`An account may have at most ${MAX_LIVE_TOKENS} stream tokens.`);
-    this.name = 'StreamTokenLimitError';
-  }
-}
+/** Any token may expire soon, so clients of an account with too many tokens wait this long. */
+const RETRY_SECONDS = 60;
+const tooManyTokens = () =>
+  tryLater(
+    'RATE_LIMITED',
+    `An account may have at most ${MAX_LIVE_TOKENS} stream tokens. Reuse a token, or wait until one expires.`,
+    RETRY_SECONDS,
+  );
 
 /**
  * Transactions that issue tokens to an account wait for each other, so that each counts the others' tokens. A
@@ -107,7 +110,7 @@ async function insert(
     storable(principal.issuedAtMs),
     keyId,
   ]);
-  if (row === undefined) throw new StreamTokenLimitError();
+  if (row === undefined) throw tooManyTokens();
   return { token, expiresAt: row.expiresAt };
 }
 
@@ -119,7 +122,7 @@ export interface IssuedToken {
 
 /**
  * The limit is exact under concurrency.
- * @throws {StreamTokenLimitError}
+ * @throws RATE_LIMITED
  * @throws {DatabaseError}
  */
 type IssueStreamToken = (principal: Principal, operation: FixedOperation) => Promise<IssuedToken>;

@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
-import type { Accounts } from '../auth/create-accounts.ts';
+import type { Accounts } from '../auth/credentials.ts';
 import { isAuthenticated } from '../auth/principal.ts';
 import { createTransactionQueue, type Services } from '../database/database.ts';
 import { secretKeyOf } from '../database/embedded/data-dir.ts';

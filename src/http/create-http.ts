@@ -1,5 +1,5 @@
 import type { ClientUsage } from '../auth/client-usage.ts';
-import type { Accounts } from '../auth/create-accounts.ts';
+import type { Accounts } from '../auth/credentials.ts';
 import { anonymousCaller } from '../auth/principal.ts';
 import type { Restrictions } from '../auth/restrictions.ts';
 import { streamTokenIssuer } from '../auth/stream-tokens.ts';

@@ -243,16 +243,16 @@ export const isSessionAlone = (credentials: Route['credentials']): boolean =>
 
 export type RouteProperties = Omit<Route, 'path' | 'handler'>;
 
-export interface IncomingRequest {
+/** Without a socket, most members are missing. */
+export interface IncomingRequest
+  extends Partial<
+    Pick<
+      ReceivedRequest,
+      'rejection' | 'malformed' | 'connection' | 'disconnectSignal' | 'reservation' | 'body'
+    >
+  > {
   readonly peerAddress?: string | undefined;
-  readonly rejection?: ApiError | undefined;
-  readonly malformed?: ApiError | undefined;
-  readonly connection?: ClientSocket | undefined;
-  readonly httpVersion?: string | undefined;
-  readonly disconnectSignal?: DisconnectSignal | undefined;
-  /** Undefined without a socket, because then no reader can be slow. */
-  readonly reservation?: Reservation | undefined;
-  readonly body?: BodyCharge | undefined;
+  readonly httpVersion?: string;
   /** Undefined if the Accept header was not parsed yet. */
-  readonly accepts?: Negotiated | undefined;
+  readonly accepts?: Negotiated;
 }

@@ -28,6 +28,7 @@ import {
   targetOf,
   urlOf,
 } from './routes/table.ts';
+import { hostContext } from './yoga/hosted-operations.ts';
 import { createYogaServer, type YogaOptions } from './yoga/yoga-host.ts';
 import { createResults } from './yoga/yoga-result.ts';
 
@@ -93,13 +94,8 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   async function throughYoga(request: Request, incomingRequest: IncomingRequest): Promise<HttpResponse> {
     const url = new URL(request.url);
     const progress = beginProgress(receive(request, url, incomingRequest, false));
-    const made = { operation: undefined, response: undefined };
-    return finalizeResponse(
-      await yoga.handle(request, { arrived: request, progress, url, made }),
-      request,
-      progress,
-      url,
-    );
+    const response = await yoga.handle(request, hostContext(request, progress, url));
+    return finalizeResponse(response, request, progress, url);
   }
 
   /** The promise never rejects. */
@@ -173,8 +169,7 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   return {
     routes,
     fastPath,
-    handle: (request: Request, incomingRequest: IncomingRequest): Promise<HttpResponse> =>
-      throughYoga(request, { disconnectSignal: createDisconnectSignal(request.signal), ...incomingRequest }),
+    handle: throughYoga,
     async fetch(request: Request, given?: IncomingRequest): Promise<Response> {
       const { method } = request;
       const reservation = given?.reservation ?? pending.reservation();
@@ -193,9 +188,8 @@ export function createRequestHandler(options: RequestHandlerOptions) {
         if (protocol === 'http:' && fastPath.isFastPathRequest(method, target)) {
           const fields = { host, ...Object.fromEntries(request.headers) };
           const body = new Uint8Array(await request.arrayBuffer());
-          return shown(
-            (await fastPath.handle({ method, target, fields, body }, incomingRequest)).toResponse(),
-          );
+          const plain = { method, target, fields, body };
+          return shown((await fastPath.handle(plain, incomingRequest)).toResponse());
         }
         return shown((await throughYoga(request, incomingRequest)).toResponse());
       } finally {

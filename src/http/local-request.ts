@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { hashSecret, matchesSecret } from '../auth/secrets.ts';
 import { isLoopbackHost } from '../platform/ip-address.ts';
 import type { LocatedRequest } from './exchange.ts';
 import type { RequestUrl } from './message.ts';
@@ -35,7 +35,5 @@ export function demoKeyFor(
   { hostname, searchParams }: RequestUrl,
 ): DemoKey | 'hidden' | undefined {
   if (demo === undefined || !isLocalVisit(located, hostname)) return undefined;
-  const sent = Buffer.from(searchParams.get('token') ?? '');
-  const expected = Buffer.from(demo.pageToken);
-  return sent.length === expected.length && timingSafeEqual(sent, expected) ? demo : 'hidden';
+  return matchesSecret(searchParams.get('token') ?? '', hashSecret(demo.pageToken)) ? demo : 'hidden';
 }

@@ -56,20 +56,21 @@ export class PlainRequest implements HttpRequest {
   }
 }
 
-/** Pieces come from a file that is created during the download, or from a plugin's event stream. */
-type Pieces = AsyncGenerator<string | Uint8Array>;
+/**
+ * Pieces come from a file that is created during the download, or from a plugin's event stream. No piece is created
+ * before a reader asks for it.
+ */
+type Pieces = AsyncGenerator<Uint8Array>;
 
 type ResponseBody = string | Buffer | EventStream | Pieces;
 
-/** No piece is created before a reader asks for it. */
-function readableOf(pieces: Pieces): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  return new ReadableStream<Uint8Array>(
+const readableOf = (pieces: Pieces) =>
+  new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { done, value } = await pieces.next();
         if (done) controller.close();
-        else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value);
+        else controller.enqueue(value);
       },
       async cancel() {
         await pieces.return(undefined);
@@ -77,7 +78,6 @@ function readableOf(pieces: Pieces): ReadableStream<Uint8Array> {
     },
     { highWaterMark: 0 },
   );
-}
 
 const NONE: readonly string[] = [];
 

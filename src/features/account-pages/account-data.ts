@@ -141,7 +141,7 @@ export function createOwnData({ database, exportSections, sessions, log }: Accou
       for await (const piece of exportAccount(readConnectionFor(database, own), own, exportSections)) {
         if ((await sessions.renew(principal)) === undefined)
           throw new OperatorError('The session has ended.');
-        yield piece;
+        yield Buffer.from(piece);
       }
     } catch (error) {
       log.emit('account.export_interrupted', { requestId, err: error });

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { extname, join, relative } from 'node:path';
 import type { RouteHandler } from '../../http/exchange.ts';
 import { ASKED_AGAIN } from '../../http/hooks/caching.ts';
 import { html, layout, pageResponse } from '../../http/html/page.ts';
@@ -52,18 +52,12 @@ const notBuilt = (search: string) =>
     { headers: { 'cache-control': 'no-store' } },
   );
 
-/** Returns relative paths with slashes. Symbolic links do not count as files. */
+/** Returns relative paths. Symbolic links do not count as files. */
 async function filesIn(folder: string): Promise<ReadonlySet<string>> {
   if (!existsSync(folder)) return new Set();
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
-  return new Set(
-    files.map(({ parentPath, name }) =>
-      join(parentPath, name)
-        .slice(folder.length + 1)
-        .replaceAll('\\', '/'),
-    ),
-  );
+  return new Set(files.map(({ parentPath, name }) => relative(folder, join(parentPath, name))));
 }
 
 async function fileResponse(folder: string, name: string): Promise<HttpResponse> {

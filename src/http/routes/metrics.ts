@@ -1,6 +1,6 @@
-import { timingSafeEqual } from 'node:crypto';
 import { Registry } from 'prom-client';
 import type { FailureCounter } from '../../auth/login.ts';
+import { hashSecret, matchesSecret } from '../../auth/secrets.ts';
 import type { SecurityLog } from '../../auth/security-log.ts';
 import { type Clock, systemClock } from '../../platform/deadline.ts';
 import { type ApiError, forbidden, unauthenticated } from '../../platform/errors.ts';
@@ -52,13 +52,6 @@ interface MetricsRouteOptions {
 /** Prometheus lists OpenMetrics first in its Accept header. */
 const OPEN_METRICS = /application\/openmetrics-text(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
-function hasToken(request: HttpRequest, token: string | undefined): boolean {
-  if (token === undefined) return false;
-  const sent = Buffer.from(request.headers.get('authorization') ?? '');
-  const expected = Buffer.from(`Bearer ${token}`);
-  return sent.length === expected.length && timingSafeEqual(sent, expected);
-}
-
 /**
  * `/metrics` responds in Prometheus' text format or, if requested, in OpenMetrics, which has exemplars. Requests from
  * this machine under a local name need no token. All other requests need METRICS_TOKEN.
@@ -85,10 +78,11 @@ export function createMetricsHandler({
       return forbidden(
         'Metrics are available only on the machine of the service, at http://localhost or 127.0.0.1. (Operator: set METRICS_TOKEN.)',
       );
-    const problem = request.headers.has('authorization') ? findTransportProblem(request, located) : undefined;
+    const sent = request.headers.get('authorization');
+    const problem = sent === null ? undefined : findTransportProblem(request, located);
     if (problem !== undefined) return forbidden(problem);
-    if (hasToken(request, token)) return undefined;
-    if (request.headers.has('authorization')) {
+    if (sent !== null) {
+      if (matchesSecret(sent, hashSecret(`Bearer ${token}`))) return undefined;
       await failure(formatIpOwner(located.clientAddress));
       securityLog.failedCredential(located, {
         kind: 'metrics-token',

@@ -1,10 +1,9 @@
 import type { FixedOperation } from '../../auth/authenticate.ts';
 import { credentialsMissing, isAuthenticated, type Principal } from '../../auth/principal.ts';
-import { type IssuedToken, StreamTokenLimitError } from '../../auth/stream-tokens.ts';
+import type { IssuedToken } from '../../auth/stream-tokens.ts';
 import { publicError } from '../../engine/core/mask-error.ts';
 import type { OperationParams } from '../../engine/documents/prepared-operation.ts';
 import { errorsOf, type SingleResult, statusOf } from '../../engine/operation/outcome.ts';
-import { tryLater } from '../../platform/errors.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { badRequest } from '../body.ts';
 import type { RouteHandler } from '../exchange.ts';
@@ -12,8 +11,6 @@ import type { Pipeline } from '../graphql.ts';
 import type { HttpResponse } from '../message.ts';
 import { headersOf, jsonResponse } from '../response/responder.ts';
 
-/** Any token may expire soon, so clients of an account with too many tokens wait this long. */
-const RETRY_SECONDS = 60;
 /** Every connection with a token reads the stored JSON of its subscription. */
 const MAX_STORED_LENGTH = 16_384;
 
@@ -43,11 +40,6 @@ function createErrorResponse(rejection: SingleResult, operation: HttpResponse['o
   return jsonResponse({ errors }, { status, headers: headersOf(errors), errorCodes, operation });
 }
 
-function sayLimit(error: unknown): never {
-  if (!(error instanceof StreamTokenLimitError)) throw error;
-  throw tryLater('RATE_LIMITED', `${error.message} Reuse a token, or wait until one expires.`, RETRY_SECONDS);
-}
-
 /**
  * Handles `POST /graphql/stream-token` (contract: stream tokens). A token opens one subscription. The token is for
  * URLs that must not contain a long-lived secret, such as the URL of an EventSource.
@@ -68,7 +60,7 @@ export function createStreamTokenHandler({
     if (rejection !== undefined) return createErrorResponse(rejection, report);
     const operation = fixed(params);
     checkLength(operation);
-    const token = await issue(caller, operation).catch(sayLimit);
+    const token = await issue(caller, operation);
     issued.inc({});
     return jsonResponse(token, { operation: report });
   };

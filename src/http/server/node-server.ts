@@ -7,7 +7,7 @@ import { ERRORS } from '../../platform/errors.ts';
 import { eventLoop } from '../../platform/fairness/event-loop.ts';
 import type { PendingResponses, Reservation } from '../../platform/fairness/response-memory.ts';
 import type { Logger } from '../../platform/log/log.ts';
-import { type IncomingRequest, SocketDisconnect } from '../exchange.ts';
+import { createDisconnectSignal, type IncomingRequest, SocketDisconnect } from '../exchange.ts';
 import type { FastPath } from '../handler.ts';
 import type { HttpResponse } from '../message.ts';
 import { negotiate } from '../negotiate.ts';
@@ -204,30 +204,8 @@ export function createNodeServer({
       // §7.8).
       const close = () => broken || headers.upgrade !== undefined || closing();
       const sending = { head: method === 'HEAD', close, streams, reservation };
-      if (fast) {
-        const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
-        const accepts = negotiate(headers.accept ?? null);
-        const disconnectSignal = accepts.stream === undefined ? undefined : new SocketDisconnect(outgoing);
-        const incomingRequest = {
-          peerAddress,
-          httpVersion,
-          rejection,
-          connection: socket,
-          disconnectSignal,
-          reservation,
-          body,
-          accepts,
-        };
-        return sendResponse(await fastPath.handle(plain, incomingRequest), outgoing, sending);
-      }
-      const request = new Request(address ?? 'http://localhost/', {
-        // A malformed request is rejected regardless of its method, even a preflight.
-        method: malformed === undefined ? method : 'GET',
-        headers: headers as Record<string, string>,
-        signal: goneWith(outgoing),
-        ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
-      });
-      const incomingRequest = {
+      const accepts = negotiate(headers.accept ?? null);
+      const arrival = {
         peerAddress,
         httpVersion,
         rejection,
@@ -235,9 +213,23 @@ export function createNodeServer({
         connection: socket,
         reservation,
         body,
+        accepts,
+        disconnectSignal: fast && accepts.stream !== undefined ? new SocketDisconnect(outgoing) : undefined,
       };
-      const response = await handle(request, incomingRequest);
-      return sendResponse(response, outgoing, sending);
+      if (fast) {
+        const plain = { method, target: url ?? '/', fields: headers, body: bytes ?? NO_BODY };
+        return sendResponse(await fastPath.handle(plain, arrival), outgoing, sending);
+      }
+      const signal = goneWith(outgoing);
+      const request = new Request(address ?? 'http://localhost/', {
+        // A malformed request is rejected regardless of its method, even a preflight.
+        method: malformed === undefined ? method : 'GET',
+        headers: headers as Record<string, string>,
+        signal,
+        ...(bytes === undefined || bytes.length === 0 ? {} : { body: bytes }),
+      });
+      const disconnectSignal = createDisconnectSignal(signal);
+      return sendResponse(await handle(request, { ...arrival, disconnectSignal }), outgoing, sending);
     } finally {
       memory?.release();
     }

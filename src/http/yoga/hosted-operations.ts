@@ -44,6 +44,15 @@ export interface Made {
   response: HttpResponse | undefined;
 }
 
+/** Nothing is made yet. */
+export const hostContext = (arrived: HttpRequest, progress: RequestProgress, url: RequestUrl) =>
+  ({
+    arrived,
+    progress,
+    url,
+    made: { operation: undefined, response: undefined },
+  }) satisfies YogaServerContext;
+
 const newOperation = (admitted: AdmittedRequest): HostedOperation => ({
   sender: senderOf(admitted),
   progress: { reached: undefined, effects: undefined },

@@ -11,6 +11,7 @@ import type { RequestSteps } from '../request-steps.ts';
 import {
   createHostedOperations,
   type Envelop,
+  hostContext,
   hostedOf,
   type OwnPlugin,
   type YogaServerContext,
@@ -72,8 +73,7 @@ function createHooks(schema: GraphQLSchema, { pipeline, requests, route, results
     const incomingRequest = { peerAddress, disconnectSignal: createDisconnectSignal(request.signal) };
     const progress = beginProgress(requests.receive(request, url, incomingRequest, false));
     own.add(progress);
-    const made = { operation: undefined, response: undefined };
-    Object.assign(context, { arrived: request, progress, url, made } satisfies YogaServerContext);
+    Object.assign(context, hostContext(request, progress, url));
   }
 
   const admitted = step((_request, { arrived, progress, url }) => admit(arrived, progress, url));

@@ -17,7 +17,8 @@ export interface IndexPosition extends EventName {
   readonly revision: number;
   readonly generation: string;
   /** The newest post that was ever indexed. Null before the first post. */
-  readonly newest: PostKey | null;
+  readonly newestAt: Date | null;
+  readonly newestId: string | null;
   /** The number of posts in the newest bucket. */
   readonly newestPosts: number;
   /** Null if the index has all posts up to the event. */
@@ -27,12 +28,7 @@ export interface IndexPosition extends EventName {
   readonly rewrites: boolean;
 }
 
-interface PositionRow extends Omit<IndexPosition, 'newest'> {
-  readonly newestAt: Date | null;
-  readonly newestId: string | null;
-}
-
-const READ_POSITION = statement<PositionRow>(
+const READ_POSITION = statement<IndexPosition>(
   'search_position',
   `SELECT revision, generation, event_id AS "id", event_checksum AS "checksum", newest_at AS "newestAt", newest_id AS "newestId",
      newest_posts AS "newestPosts", phase, phase_at AS "phaseAt", phase_id AS "phaseId", rewrites
@@ -41,11 +37,7 @@ const READ_POSITION = statement<PositionRow>(
 
 /** @returns undefined if nothing was ever indexed */
 export async function readPosition(db: Queryable): Promise<IndexPosition | undefined> {
-  const [row] = await db.query(READ_POSITION, []);
-  if (row === undefined) return undefined;
-  const { newestAt, newestId, ...position } = row;
-  const newest = newestAt === null || newestId === null ? null : { createdAt: newestAt, id: newestId };
-  return { ...position, newest };
+  return (await db.query(READ_POSITION, []))[0];
 }
 
 const NEXT_BOUND = statement<PostKey>(
@@ -265,21 +257,23 @@ export async function applyChanges(
   bucketPosts: number,
 ): Promise<Applied | undefined> {
   const { entries = [], removed = [], position } = changes;
-  const fresh = entries
-    .filter((entry) => from.newest === null || compareKeys(entry, from.newest) > 0)
-    .sort(compareKeys);
+  const { newestAt: createdAt, newestId: id } = from;
+  const isFresh = (entry: PostKey) =>
+    createdAt === null || id === null || compareKeys(entry, { createdAt, id }) > 0;
+  const fresh = entries.filter(isFresh).sort(compareKeys);
   const [lowest] = fresh;
+  const newest = fresh.at(-1);
   const opens = lowest !== undefined && from.newestPosts >= bucketPosts;
   const to: IndexPosition = {
     ...from,
-    newest: fresh.at(-1) ?? from.newest,
+    ...(newest && { newestAt: newest.createdAt, newestId: newest.id }),
     newestPosts: fresh.length + (opens ? 0 : from.newestPosts),
     ...position,
   };
   return database.unitOfWork().run(async (work) => {
     const [saved] = await work.query(SAVE_POSITION, [
       ...[from.revision, to.generation, to.id, to.checksum],
-      ...[to.newest?.createdAt ?? null, to.newest?.id ?? null, to.newestPosts],
+      ...[to.newestAt, to.newestId, to.newestPosts],
       ...[to.phase, to.phaseAt, to.phaseId, to.rewrites],
     ]);
     if (saved === undefined) return undefined;
