@@ -108,15 +108,24 @@ async function textOf({ body }: Response): Promise<string> {
  * completely and in time.
  */
 async function fetchKeySet(url: string): Promise<readonly PublishedKey[]> {
-  const response = await fetch(url, {
-    headers: { accept: 'application/jwk-set+json, application/json' },
-    redirect: 'manual',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  });
-  if (response.status === 200)
+  const over = new AbortController();
+  const tooLate = setTimeout(
+    () => over.abort(new Error(`the key set did not arrive within ${TIMEOUT_MS} ms`)),
+    TIMEOUT_MS,
+  );
+  try {
+    const response = await fetch(url, {
+      headers: { accept: 'application/jwk-set+json, application/json' },
+      redirect: 'manual',
+      signal: over.signal,
+    });
+    if (response.status !== 200) throw new Error(`the response has the status ${response.status}`);
     return keySet.parse(JSON.parse(await textOf(response))).keys.flatMap(usableKeys);
-  await response.body?.cancel();
-  throw new Error(`the response has the status ${response.status}`);
+  } finally {
+    clearTimeout(tooLate);
+    // Aborting discards the rest of a body that is not read.
+    over.abort();
+  }
 }
 
 /** An outage of the issuer allows a higher age. */

@@ -15,13 +15,15 @@ const INTERVAL_MS = 60_000;
 export const FRESH = "interval '60 seconds'";
 const MAX_CACHED_USES = 10_000;
 
-interface LastUsedOptions extends UseServices, UseFailure {
+interface UsedRows {
   readonly table: string;
   readonly idType?: 'uuid' | 'text';
   readonly usedAt: string;
   /** SQL for the new expiry of a used row; without it, a use prolongs nothing. */
   readonly prolongedTo?: string | undefined;
 }
+
+interface LastUsedOptions extends UseServices, UseFailure, UsedRows {}
 
 /** `fresh` means that a recent use is already stored. */
 export type RecordUse = (id: string, fresh: boolean) => void;
@@ -30,12 +32,7 @@ export type RecordUse = (id: string, fresh: boolean) => void;
  * The statement skips locked rows instead of waiting, such as during a client's mutation, because the next
  * use is stored anyway. The subquery locks a row only if the row still meets the condition.
  */
-function touch({
-  table,
-  idType = 'uuid',
-  usedAt,
-  prolongedTo,
-}: Pick<LastUsedOptions, 'table' | 'idType' | 'usedAt' | 'prolongedTo'>) {
+function touch({ table, idType = 'uuid', usedAt, prolongedTo }: UsedRows) {
   const prolongs = prolongedTo === undefined ? '' : `, expires_at = ${prolongedTo}`;
   const alive = prolongedTo === undefined ? '' : ' AND expires_at > now()';
   return statement<never>(
@@ -64,14 +61,8 @@ interface UseStore<Use> extends Pick<UseServices, 'clock' | 'log'>, UseFailure {
 }
 
 /** Each identity is written at most once a minute, and no request waits for the write. */
-export function storeOncePerMinute<Use>({
-  clock,
-  log,
-  failure,
-  about,
-  identityOf,
-  store,
-}: UseStore<Use>): (use: Use) => void {
+export function storeOncePerMinute<Use>(options: UseStore<Use>): (use: Use) => void {
+  const { clock, log, failure, about, identityOf, store } = options;
   const noted = new LRUCache<string, number>({ max: MAX_CACHED_USES });
   const storeSoon = batchReads(
     async (uses: readonly Use[]) => {
@@ -93,17 +84,10 @@ export function storeOncePerMinute<Use>({
 }
 
 /** Stored uses also prolong sessions, which expire when idle. */
-export function createUseRecorder({
-  database,
-  clock,
-  log,
-  failure,
-  about,
-  ...rows
-}: LastUsedOptions): RecordUse {
-  const statement = touch(rows);
+export function createUseRecorder({ database, ...options }: LastUsedOptions): RecordUse {
+  const statement = touch(options);
   const note = storeOncePerMinute<string>({
-    ...{ clock, log, failure, ...(about && { about }) },
+    ...options,
     identityOf: (id) => id,
     async store(ids) {
       await database.query(statement, [ids]);
@@ -276,7 +260,7 @@ export interface SecretServices {
 }
 
 /** In the SQL, `s` is the secret's row. */
-interface SecretKind extends Pick<LastUsedOptions, 'table' | 'usedAt' | 'prolongedTo'> {
+interface SecretKind extends Pick<UsedRows, 'table' | 'usedAt' | 'prolongedTo'> {
   readonly kind: string;
   /** SQL such as `JOIN users u ON u.id = s.user_id`. */
   readonly joins?: string;

@@ -102,17 +102,15 @@ export class HttpResponse {
   errorCodes: readonly string[];
   readonly operation: OperationReport | undefined;
 
-  constructor(
-    body: ResponseBody,
-    {
+  constructor(body: ResponseBody, options: HttpResponseOptions = {}) {
+    const {
       status = 200,
       headers = {},
       isFile = false,
       cookies = NONE,
       errorCodes = NONE,
       operation,
-    }: HttpResponseOptions = {},
-  ) {
+    } = options;
     this.body = body;
     this.status = status;
     this.isFile = isFile;

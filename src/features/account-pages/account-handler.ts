@@ -91,14 +91,11 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
 
   async function show(
     { caller: { role }, admitted }: Omit<AccountPageRequest, 'form'>,
-    {
-      failed,
-      done,
-      ...response
-    }: HtmlPageOptions & { readonly failed?: Problem; readonly done?: Action | undefined },
+    { failed, done }: { readonly failed?: Problem; readonly done?: Action | undefined },
+    options?: HtmlPageOptions,
   ): Promise<HttpResponse> {
     const account = await read(admitted);
-    return pageResponse(accountPage({ account, role, failed, done }), response);
+    return pageResponse(accountPage({ account, role, failed, done }), options);
   }
 
   async function signIn(form: URLSearchParams, request: HttpRequest, admitted: AdmittedRequest) {
@@ -161,12 +158,8 @@ export function createAccountHandler(options: AccountServices): RouteHandler {
     if (status === 401) return signInAgain(errorCodes);
     // The API reports a wrong argument as an error of one field, with a status below 400.
     const shownStatus = status < 400 ? 400 : status;
-    return show(asked, {
-      status: shownStatus,
-      headers,
-      errorCodes,
-      failed: { action, given: asked.form, problem: inWords(problem), field: argument },
-    });
+    const failed = { action, given: asked.form, problem: inWords(problem), field: argument };
+    return show(asked, { failed }, { status: shownStatus, headers, errorCodes });
   }
 
   async function act(request: HttpRequest, admitted: AdmittedRequest): Promise<HttpResponse> {

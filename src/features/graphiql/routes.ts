@@ -26,12 +26,9 @@ export interface Settings {
   readonly examples: readonly Example[];
 }
 
-interface GraphiQLPageOptions {
-  readonly endpoint: string;
+interface GraphiQLPageOptions extends Pick<GraphiqlOptions, 'examples' | 'home'> {
   /** The path of the page's assets, with a trailing slash. */
   readonly assets: string;
-  readonly examples: readonly Example[];
-  readonly home?: string | undefined;
   readonly demo: DemoKey | 'hidden' | undefined;
 }
 
@@ -58,12 +55,12 @@ function json(value: unknown): Html {
   return { html: JSON.stringify(value).replaceAll('<', '\\u003c') };
 }
 
-export function graphiqlPage({ endpoint, assets, examples, home, demo }: GraphiQLPageOptions): string {
+function graphiqlPage({ assets, examples, home, demo }: GraphiQLPageOptions): string {
   const name = html`${MARK}<span>${TITLE}</span>`;
   const title =
     home === undefined ? name : html`<a href="${home}" aria-label="${TITLE}: start page">${name}</a>`;
   const settings: Settings = {
-    endpoint,
+    endpoint: PATHS.graphql,
     title: title.html,
     headers: headersFor(demo),
     tool: demo === 'hidden' ? 'headers' : 'variables',
@@ -99,51 +96,41 @@ const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const OWN_FILES = ['page.js', 'tabs.js', 'fetcher.js', 'status.js', 'loading.css', 'page.css'];
 
-interface Asset {
-  readonly type: string;
-  readonly bytes: Buffer;
-}
-
 interface Assets {
   readonly hash: string;
-  readonly files: ReadonlyMap<string, Asset>;
+  readonly files: ReadonlyMap<string, Buffer>;
 }
-
-const assetOf = (name: string, text: string): Asset => ({
-  type: name.endsWith('.css') ? CSS : JAVASCRIPT,
-  bytes: Buffer.from(text),
-});
 
 /** The page uses the client package, as it is in the repository. */
 const CLIENT = new URL('../../../packages/client/src/', import.meta.url);
 
-async function ownFile(name: string): Promise<[string, string]> {
-  return [name, await readFile(new URL(`browser/${name}`, import.meta.url), 'utf8')];
-}
+const BROWSER = new URL('browser/', import.meta.url);
 
-async function clientFile(name: string): Promise<[string, string]> {
-  return [`client/src/${name}`, stripTypeScriptTypes(await readFile(new URL(name, CLIENT), 'utf8'))];
-}
+const readText = (folder: URL, name: string) => readFile(new URL(name, folder), 'utf8');
 
 /** GraphiQL takes nine megabytes. */
 async function loadAssets(): Promise<Assets> {
   // Most processes never serve the page, so the first visit imports the package.
   const graphiql = await import('@graphql-yoga/render-graphiql/graphiql');
   const clientModules = (await readdir(CLIENT)).filter((name) => name.endsWith('.ts'));
-  const texts: [string, string][] = [
+  const texts: (readonly [string, string])[] = [
     ['graphiql.js', graphiql.js],
     ['graphiql.css', graphiql.css],
     ['editor-worker.js', graphiql.editorWorkerService],
     ['graphql-worker.js', graphiql.graphqlWorker],
     ['json-worker.js', graphiql.jsonWorker],
-    ...(await Promise.all(OWN_FILES.map(ownFile))),
-    ...(await Promise.all(clientModules.map(clientFile))),
+    ...(await Promise.all(OWN_FILES.map(async (name) => [name, await readText(BROWSER, name)] as const))),
+    ...(await Promise.all(
+      clientModules.map(
+        async (name) => [`client/src/${name}`, stripTypeScriptTypes(await readText(CLIENT, name))] as const,
+      ),
+    )),
   ];
   const hash = createHash('sha256');
   for (const [name, text] of texts) hash.update(name).update(text);
   return {
     hash: hash.digest('base64url').slice(0, 16),
-    files: new Map(texts.map(([name, text]) => [name, assetOf(name, text)])),
+    files: new Map(texts.map(([name, text]) => [name, Buffer.from(text)])),
   };
 }
 
@@ -171,17 +158,15 @@ const POLICY = [
 ].join('; ');
 
 /** The URL contains a hash of the content, so the response never changes (RFC 8246). */
-function assetResponse({ type, bytes }: Asset): HttpResponse {
+function assetResponse(name: string, bytes: Buffer): HttpResponse {
+  const type = name.endsWith('.css') ? CSS : JAVASCRIPT;
   const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' };
   return new HttpResponse(bytes, { headers, isFile: true });
 }
 
 /** Serves GraphiQL to browsers that open the path of GraphQL, and the assets of its page. */
-export function graphiqlRoutes({
-  examples,
-  home,
-  demoKey,
-}: GraphiqlOptions): Record<'page' | 'assets', Route> {
+export function graphiqlRoutes(options: GraphiqlOptions): Record<'page' | 'assets', Route> {
+  const { examples, home, demoKey } = options;
   let loading: Promise<Assets> | undefined;
   const loaded = () => {
     loading ??= loadAssets().catch((error: unknown) => {
@@ -207,7 +192,7 @@ export function graphiqlRoutes({
         };
         const homeLink =
           home === undefined || typeof demo !== 'object' ? home : home + withToken(demo.pageToken);
-        const page = graphiqlPage({ endpoint: PATHS.graphql, assets, examples, home: homeLink, demo });
+        const page = graphiqlPage({ assets, examples, home: homeLink, demo });
         return new HttpResponse(page, { headers });
       },
     },
@@ -217,8 +202,9 @@ export function graphiqlRoutes({
       async handler(_request, _state, { pathname }) {
         const { hash, files } = await loaded();
         const folder = `${ASSETS}${hash}/`;
-        const asset = pathname.startsWith(folder) ? files.get(pathname.slice(folder.length)) : undefined;
-        return asset && assetResponse(asset);
+        const name = pathname.startsWith(folder) ? pathname.slice(folder.length) : '';
+        const bytes = files.get(name);
+        return bytes && assetResponse(name, bytes);
       },
     },
   };

@@ -59,12 +59,9 @@ function keysUnavailable(cause: unknown): ApiError {
  * because the rate limit counts the request before it rejects. Requests without credentials continue, since the
  * operation decides if credentials are needed.
  */
-export function useAuthentication({
-  resolvers,
-  anonymous,
-  findTransportProblem,
-  metadataUrl,
-}: AuthenticationOptions): ServicePlugin {
+export function useAuthentication(options: AuthenticationOptions): ServicePlugin {
+  const { resolvers, anonymous, findTransportProblem, metadataUrl } = options;
+
   async function identify(
     extracted: ExtractedCredential | Malformed | undefined,
     screened: ScreenedRequest,

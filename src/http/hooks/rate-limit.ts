@@ -49,14 +49,9 @@ const lesserOf = (one: BucketPolicy, other: BucketPolicy): BucketPolicy => ({
  * credentials count alike. Invalid credentials count twice against the IP address: here, and as a failure on any
  * path.
  */
-export function useRateLimit({
-  limiter,
-  policy,
-  accountFactor,
-  limitsOf,
-  isFromKnown,
-  securityLog,
-}: RateLimitOptions): ServicePlugin {
+export function useRateLimit(options: RateLimitOptions): ServicePlugin {
+  const { limiter, policy, accountFactor, limitsOf, isFromKnown, securityLog } = options;
+
   /** Higher limits of a credential, `own`, also raise the limits of its account (contract: rate limits). */
   const accountPolicy = (own: Partial<BucketPolicy>): BucketPolicy => ({
     burst: accountFactor * Math.max(policy.burst, own.burst ?? 0),
@@ -119,7 +114,7 @@ export function useRateLimit({
       // Programs read these fields, and visitors of a page do not.
       headers: route.documentOnly ? {} : rateLimitHeaders(taken, atMs),
       giveBack: credentials.unverifiedSession && (() => limiter.giveBack(...buckets)),
-      rejection: rejection,
+      rejection,
     };
   }
 

@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/log/log.ts';
 import type { LocatedRequest, ReceivedRequest } from '../exchange.ts';
 import type { HttpRequest } from '../message.ts';
 import { WAIT_AS_TOLD } from '../rate-limit/limiter.ts';
-import { type Html, html } from './page.ts';
+import { type Html, type HtmlPageOptions, html } from './page.ts';
 
 export interface SignInForm {
   readonly action: string;
@@ -32,11 +32,8 @@ export function signInForm({ action, email, problem }: SignInForm): Html {
 </form>`;
 }
 
-export interface FailedSignIn {
+export interface FailedSignIn extends Pick<HtmlPageOptions, 'status' | 'headers' | 'errorCodes'> {
   readonly problem: string;
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly errorCodes?: readonly string[];
 }
 
 /** People have no idempotency keys to retry with. */

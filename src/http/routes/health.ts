@@ -31,13 +31,8 @@ export const databaseReadiness = (database: Database, clock: Clock, load: Readin
   });
 
 /** Applied migrations stay applied, but the database is still queried, since it may be unreachable. */
-export function createReadiness({
-  pendingMigrations,
-  load,
-  writeProblem,
-  clock,
-  onFailure,
-}: ReadinessOptions) {
+export function createReadiness(options: ReadinessOptions) {
+  const { pendingMigrations, load, writeProblem, clock, onFailure } = options;
   let leaving = false;
   let migrated = false;
   let lastResult: { readonly problem: string | undefined; readonly untilMs: number } | undefined;

@@ -56,13 +56,9 @@ const OPEN_METRICS = /application\/openmetrics-text(?!\s*;\s*q=0(?:\.0*)?\s*(?:,
  * `/metrics` responds in Prometheus' text format or, if requested, in OpenMetrics, which has exemplars. Requests from
  * this machine under a local name need no token. All other requests need METRICS_TOKEN.
  */
-export function createMetricsHandler({
-  metrics: { registry },
-  token,
-  findTransportProblem,
-  failure,
-  securityLog,
-}: MetricsRouteOptions): RouteHandler {
+export function createMetricsHandler(options: MetricsRouteOptions): RouteHandler {
+  const { token, findTransportProblem, failure, securityLog } = options;
+  const { registry } = options.metrics;
   // Collecting takes milliseconds, because process metrics are read from the operating system. The limit protects the
   // process, so it uses the real clock.
   const plain = createThrottledText(() => registry.metrics(), systemClock);

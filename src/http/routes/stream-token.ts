@@ -44,11 +44,8 @@ function createErrorResponse(rejection: SingleResult, operation: HttpResponse['o
  * Handles `POST /graphql/stream-token` (contract: stream tokens). A token opens one subscription. The token is for
  * URLs that must not contain a long-lived secret, such as the URL of an EventSource.
  */
-export function createStreamTokenHandler({
-  pipeline,
-  issue,
-  metrics,
-}: StreamTokenRouteOptions): RouteHandler {
+export function createStreamTokenHandler(options: StreamTokenRouteOptions): RouteHandler {
+  const { pipeline, issue, metrics } = options;
   const issued = metrics.counter('content_graph_stream_tokens_issued_total', 'Stream tokens issued.');
 
   return async (request, admitted, url) => {

@@ -162,19 +162,10 @@ function goneWith(outgoing: ServerResponse): AbortSignal {
 }
 
 /** Node's HTTP server buffers each request within limits of size and time before the handler runs. */
-export function createNodeServer({
-  handle,
-  fastPath,
-  pending,
-  maxBodyBytes,
-  maxBufferedBodyBytes,
-  timeoutMs,
-  keepAliveTimeoutMs,
-  drainLimitMs = DRAIN_LIMIT_MS,
-  closing = () => false,
-  log,
-  onCutOff,
-}: NodeServerOptions): Server {
+export function createNodeServer(options: NodeServerOptions): Server {
+  const { handle, fastPath, pending, log, onCutOff } = options;
+  const { maxBodyBytes, maxBufferedBodyBytes, timeoutMs, keepAliveTimeoutMs } = options;
+  const { drainLimitMs = DRAIN_LIMIT_MS, closing = () => false } = options;
   const budget = new BodyBudget(maxBufferedBodyBytes);
 
   async function respond(

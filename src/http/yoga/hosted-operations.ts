@@ -138,13 +138,8 @@ export interface HostedOperationsOptions {
  * Replaces parse, validate, execute and subscribe of graphql-js by the service's steps. Admission and validation run
  * again before the execution, because plugins may have replaced or skipped them.
  */
-export function createHostedOperations({
-  schema,
-  steps,
-  results,
-  admit: admitRequest,
-  route,
-}: HostedOperationsOptions) {
+export function createHostedOperations(options: HostedOperationsOptions) {
+  const { schema, steps, results, admit: admitRequest, route } = options;
   const runs = new WeakMap<object, Run>();
   /** A plugin's parser cache returns the node of another request, so documents are found by node. */
   const prepared = new WeakMap<DocumentNode, PreparedDocument>();

@@ -56,13 +56,8 @@ export interface SearchIndexerOptions {
 }
 
 /** Follows the event log, and writes the search index and the counts of tags. */
-export function createSearchIndexer({
-  database,
-  log,
-  metrics,
-  isElected,
-  bucketPosts = BUCKET_POSTS,
-}: SearchIndexerOptions) {
+export function createSearchIndexer(options: SearchIndexerOptions) {
+  const { database, log, metrics, isElected, bucketPosts = BUCKET_POSTS } = options;
   const failure = createOutageReporter(log, 'search.indexing_failed', 'search.indexing_recovered');
   let pendingSinceMs: number | undefined;
   let postsBehind = 0;
