@@ -16,13 +16,11 @@ import {
   type ValueNode,
   valueFromASTUntyped,
 } from 'graphql';
-import { OperatorError } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { DEFAULT_LIMIT } from '../queries/pagination.ts';
 
 /** Leap seconds are rejected, because a Date cannot represent them. */
-const DATE_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
 const MINUTE_MS = 60_000;
 /** RFC 3339 has years of four digits, but an offset may lead beyond them. */
@@ -43,25 +41,17 @@ export function parseDateTime(value: unknown, node?: ValueNode): Date {
       'DateTime must be an RFC 3339 date-time such as "2026-11-21T09:30:00Z".',
       at(node),
     );
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
-  const offsetHours = Number(match[9] ?? 0);
-  const offsetMinutes = Number(match[10] ?? 0);
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  date.setUTCHours(hour, minute, second, Number((match[7] ?? '.0').slice(1, 4).padEnd(3, '0')));
-  const exists =
-    date.getUTCMonth() === month - 1 &&
-    date.getUTCDate() === day &&
-    hour < 24 &&
-    minute < 60 &&
-    second < 60 &&
-    offsetHours < 24 &&
-    offsetMinutes < 60;
-  if (!exists) throw new GraphQLError(`DateTime "${match[0]}" does not exist.`, at(node));
-  const offset = (offsetHours * 60 + offsetMinutes) * MINUTE_MS;
-  const timeMs = date.getTime() - (match[8] === '-' ? -offset : offset);
+  const [given, day, time, digits = '', sign, hours = '0', minutes = '0'] = match;
+  const text = `${day}T${time}.${digits.slice(0, 3).padEnd(3, '0')}Z`;
+  const date = new Date(text);
+  // A Date moves days and hours that do not exist to the next month or day.
+  const exists = !Number.isNaN(date.getTime()) && date.toISOString() === text;
+  if (!exists || Number(hours) > 23 || Number(minutes) > 59)
+    throw new GraphQLError(`DateTime "${given}" does not exist.`, at(node));
+  const offsetMs = (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
+  const timeMs = date.getTime() - (sign === '-' ? -offsetMs : offsetMs);
   if (timeMs < FIRST_MS || timeMs > LAST_MS)
-    throw new GraphQLError(`DateTime "${match[0]}" is not in the years 0 to 9999 in UTC.`, at(node));
+    throw new GraphQLError(`DateTime "${given}" is not in the years 0 to 9999 in UTC.`, at(node));
   return new Date(timeMs);
 }
 
@@ -96,25 +86,6 @@ class RejectionPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 
 SchemaBuilder.registerPlugin('rejections', RejectionPlugin);
 
-/** These Pothos plugins wrap no resolver, or the paths without resolvers repeat their work. */
-const ON_EVERY_PATH: ReadonlySet<string> = new Set([
-  'rejections',
-  'scopes',
-  'mutations',
-  'lookAhead',
-  DataloaderPlugin,
-  ComplexityPlugin,
-]);
-
-/** Resolvers do not run if the database writes the response or a mutation is a single statement. */
-export function rejectUnknownPlugins(names: readonly string[]): void {
-  const unknown = names.find((name) => !ON_EVERY_PATH.has(name));
-  if (unknown === undefined) return;
-  throw new OperatorError(
-    `The plugin "${unknown}" of Pothos may wrap resolvers, and most requests run none. Write a rule for fields as a plugin of the service with the stage "mutationField" or "admit" (docs/contributing/yoga-plugins.md). If the plugin wraps no resolver, add its name to ON_EVERY_PATH in src/engine/builder/builder.ts.`,
-  );
-}
-
 export interface BuilderTypes {
   Context: Context;
   DefaultFieldNullability: false;
@@ -127,7 +98,8 @@ export interface BuilderTypes {
 /**
  * The first plugin is the outermost wrapper of a resolver. First exceptions become rejections, then the scope is
  * checked, and a mutation clears the loader caches. Look-ahead then checks the rows that a resolver reads, and keys are
- * loaded last.
+ * loaded last. Resolvers do not run if the database writes the response or a mutation is a single statement, so the paths
+ * without resolvers repeat the work of each plugin that wraps resolvers.
  */
 export function createBuilder() {
   const builder = new SchemaBuilder<BuilderTypes>({
@@ -135,8 +107,6 @@ export function createBuilder() {
     defaultFieldNullability: false,
     complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
   });
-
-  rejectUnknownPlugins(builder.options.plugins ?? []);
 
   builder.scalarType('DateTime', {
     description:

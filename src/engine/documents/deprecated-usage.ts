@@ -16,14 +16,14 @@ const MAX_NAMED_ROWS = 9_500;
 /** Stands for clients above the maximum. */
 const OTHER = 'other';
 
-interface CountedUsage {
-  readonly element: string[];
-  readonly client: string[];
-  readonly kind: string[];
+interface CountedUse {
+  readonly element: string;
+  readonly client: string;
+  readonly kind: string;
   /** Null for an unpublished document, or if only the digest of the document is known. */
-  readonly document: (string | null)[];
-  readonly digest: (string | null)[];
-  readonly count: number[];
+  readonly document: string | null;
+  readonly digest: string | null;
+  count: number;
 }
 
 /** Only one transaction at a time may count the rows of a day. */
@@ -42,8 +42,8 @@ const STORE = statement<never>(
   'deprecated_uses_store',
   `WITH given AS (
      SELECT g.element, g.client, min(g.kind) AS kind, coalesce(p.release, '') AS release, sum(g.count) AS count
-     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::float8[])
-       AS g (element, client, kind, document, digest, count)
+     FROM jsonb_to_recordset($1::jsonb)
+       AS g (element text, client text, kind text, document text, digest text, count float8)
      LEFT JOIN LATERAL (
        SELECT p.release FROM document_publications p
        WHERE p.document_id = coalesce(g.document, (SELECT min(d.id) FROM trusted_documents d WHERE d.digest = g.digest::bytea))
@@ -73,12 +73,12 @@ const STORE = statement<never>(
 export const storeDeprecatedUsage = (
   database: Pick<Database, 'unitOfWork'>,
   { instance, number }: { readonly instance: string; readonly number: number },
-  { element, client, kind, document, digest, count }: CountedUsage,
+  uses: readonly CountedUse[],
 ): Promise<void> =>
   database.unitOfWork().run(async (work) => {
     await work.query(LOCK, []);
     const begun = await work.query(BEGIN, [instance, number]);
-    if (begun.length > 0) await work.query(STORE, [element, client, kind, document, digest, count]);
+    if (begun.length > 0) await work.query(STORE, [JSON.stringify(uses)]);
   });
 
 export interface DeprecatedUsageRow {
@@ -127,28 +127,9 @@ export const oldDeprecatedUsage = deletion(
   { table: 'deprecated_use_stores', key: 'instance', condition: `at < now() - interval '7 days'` },
 );
 
-type Published = PublishedBy | undefined;
-
-interface Use {
-  readonly element: string;
-  readonly client: string;
-  readonly kind: string;
-  readonly published: Published;
-  count: number;
-}
-
 const FLUSH_MS = 10_000;
 /** Limits the counters between two flushes. Further clients count as one for each element. */
 const MAX_USES = 5_000;
-
-const toColumns = (uses: readonly Use[]): CountedUsage => ({
-  element: uses.map(({ element }) => element),
-  client: uses.map(({ client }) => client),
-  kind: uses.map(({ kind }) => kind),
-  document: uses.map(({ published }) => (published?.by === 'id' ? published.key : null)),
-  digest: uses.map(({ published }) => (published?.by === 'digest' ? published.key : null)),
-  count: uses.map(({ count }) => count),
-});
 
 /** Counts in memory and stores each batch once, every 10 s. A killed process loses the counts since the last batch. */
 export function createDeprecatedUsage({
@@ -160,23 +141,23 @@ export function createDeprecatedUsage({
 }) {
   const instance = randomUUID();
   let number = 0;
-  let counted = new Map<string, Use>();
+  let counted = new Map<string, CountedUse>();
   /** The batch that is retried until its outcome is known. */
-  let pending: CountedUsage | undefined;
+  let pending: readonly CountedUse[] | undefined;
 
-  function add(element: string, client: string, kind: string, published: Published): void {
-    const key = `${element} ${client} ${published?.by ?? ''} ${published?.key ?? ''}`;
-    const use = counted.get(key);
-    if (use !== undefined) use.count += 1;
-    else if (counted.size < MAX_USES || client === OTHER)
-      counted.set(key, { element, client, kind, published, count: 1 });
-    else add(element, OTHER, OTHER, undefined);
+  function add(use: Omit<CountedUse, 'count'>): void {
+    const { element, client, document, digest } = use;
+    const key = `${element} ${client} ${document ?? ''} ${digest ?? ''}`;
+    const known = counted.get(key);
+    if (known !== undefined) known.count += 1;
+    else if (counted.size < MAX_USES || client === OTHER) counted.set(key, { ...use, count: 1 });
+    else add({ element, client: OTHER, kind: OTHER, document: null, digest: null });
   }
 
   async function store(): Promise<void> {
     while (pending !== undefined || counted.size > 0) {
       if (pending === undefined) {
-        pending = toColumns([...counted.values()]);
+        pending = [...counted.values()];
         counted = new Map();
         number += 1;
       }
@@ -191,9 +172,15 @@ export function createDeprecatedUsage({
   }
 
   return {
-    note(caller: Caller | undefined, published: Published, used: readonly DeprecatedElement[]): void {
+    note(
+      caller: Caller | undefined,
+      published: PublishedBy | undefined,
+      used: readonly DeprecatedElement[],
+    ): void {
       const { client, kind } = reportedClient(caller);
-      for (const { element } of used) add(element, client, kind, published);
+      const document = published?.by === 'id' ? published.key : null;
+      const digest = published?.by === 'digest' ? published.key : null;
+      for (const { element } of used) add({ element, client, kind, document, digest });
     },
     close: storePeriodically(FLUSH_MS, store),
   };

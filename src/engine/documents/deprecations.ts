@@ -7,7 +7,6 @@ import {
   getNamedType,
   isEnumType,
   isInputObjectType,
-  isInputType,
   isInterfaceType,
   isObjectType,
   type OperationDefinitionNode,
@@ -59,66 +58,6 @@ export function deprecationHeaders(used: readonly DeprecatedElement[]): Record<s
   };
 }
 
-/** The value is as sent, and may be of any type. */
-type FindInValue = (value: unknown, found: Set<DeprecatedElement>) => void;
-
-function typesWith(schema: GraphQLSchema, deprecated: ReadonlyMap<string, DeprecatedElement>) {
-  const types = Object.values(schema.getTypeMap());
-  const has = (type: GraphQLNamedType, member: string) => deprecated.has(`${type.name}.${member}`);
-  const affected = new Set<GraphQLNamedType>(
-    types.filter(
-      (type) =>
-        (isEnumType(type) && type.getValues().some(({ name }) => has(type, name))) ||
-        (isInputObjectType(type) && Object.keys(type.getFields()).some((name) => has(type, name))),
-    ),
-  );
-  // Input types may be recursive, so the loop continues until nothing is added.
-  for (let size = -1; size < affected.size; ) {
-    size = affected.size;
-    for (const type of types)
-      if (
-        isInputObjectType(type) &&
-        Object.values(type.getFields()).some((field) => affected.has(getNamedType(field.type)))
-      )
-        affected.add(type);
-  }
-  return affected;
-}
-
-/** @returns undefined if values of the type contain nothing deprecated */
-function deprecatedInputs(
-  schema: GraphQLSchema,
-  deprecated: ReadonlyMap<string, DeprecatedElement>,
-): (type: GraphQLInputType) => FindInValue | undefined {
-  const affected = typesWith(schema, deprecated);
-
-  function look(type: GraphQLNamedType, value: unknown, found: Set<DeprecatedElement>): void {
-    if (Array.isArray(value)) {
-      for (const item of value) look(type, item, found);
-      return;
-    }
-    const note = (member: string) => {
-      const element = deprecated.get(`${type.name}.${member}`);
-      if (element !== undefined) found.add(element);
-    };
-    if (typeof value === 'string' && isEnumType(type)) note(value);
-    if (typeof value !== 'object' || value === null || !isInputObjectType(type)) return;
-    const fields = type.getFields();
-    for (const [name, member] of Object.entries(value)) {
-      const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      if (field === undefined) continue;
-      note(name);
-      const of = getNamedType(field.type);
-      if (affected.has(of)) look(of, member, found);
-    }
-  }
-
-  return (type) => {
-    const named = getNamedType(type);
-    return affected.has(named) ? (value, found) => look(named, value, found) : undefined;
-  };
-}
-
 interface Deprecable {
   readonly deprecationReason?: string | null | undefined;
 }
@@ -149,49 +88,61 @@ export function deprecatedElements(schema: GraphQLSchema): ReadonlyMap<string, D
 
 export interface DeprecatedElements {
   readonly named: readonly DeprecatedElement[];
-  /** Undefined if no variable can have a deprecated value. */
-  readonly inVariables: FindInValue | undefined;
+  /** Undefined if no variable can have a deprecated value. The values are as sent, and may be of any type. */
+  readonly inVariables: ((variables: object | undefined, found: Set<DeprecatedElement>) => void) | undefined;
 }
 
 /** The document must be valid. */
 export type Deprecations = (document: DocumentNode, operation: OperationDefinitionNode) => DeprecatedElements;
-
-const getTypeName = (type: GraphQLInputType | null | undefined): string | undefined =>
-  type == null ? undefined : getNamedType(type).name;
 
 const NONE: DeprecatedElements = { named: [], inVariables: undefined };
 
 export function createDeprecations(schema: GraphQLSchema): Deprecations {
   const deprecated = deprecatedElements(schema);
   if (deprecated.size === 0) return () => NONE;
-  const createFinder = deprecatedInputs(schema, deprecated);
+
+  function note(coordinate: string, found: Set<DeprecatedElement>): void {
+    const element = deprecated.get(coordinate);
+    if (element !== undefined) found.add(element);
+  }
 
   function collector(types: TypeInfo, found: Set<DeprecatedElement>): ASTVisitor {
-    const note = (coordinate: string) => {
-      const element = deprecated.get(coordinate);
-      if (element !== undefined) found.add(element);
-    };
     const getFieldCoordinate = () => `${types.getParentType()?.name}.${types.getFieldDef()?.name}`;
+    const getTypeName = (type: GraphQLInputType | null | undefined) => getNamedType(type)?.name;
     return {
-      Field: () => note(getFieldCoordinate()),
+      Field: () => note(getFieldCoordinate(), found),
       Argument({ name }) {
-        if (types.getDirective() == null) note(`${getFieldCoordinate()}(${name.value}:)`);
+        if (types.getDirective() == null) note(`${getFieldCoordinate()}(${name.value}:)`, found);
       },
-      ObjectField: ({ name }) => note(`${getTypeName(types.getParentInputType())}.${name.value}`),
-      EnumValue: ({ value }) => note(`${getTypeName(types.getInputType())}.${value}`),
+      ObjectField: ({ name }) => note(`${getTypeName(types.getParentInputType())}.${name.value}`, found),
+      EnumValue: ({ value }) => note(`${getTypeName(types.getInputType())}.${value}`, found),
     };
   }
 
-  function findInVariables({ variableDefinitions = [] }: OperationDefinitionNode): FindInValue | undefined {
-    const finders = variableDefinitions.flatMap(({ variable, type }) => {
-      const given = typeFromAST(schema, type);
-      const find = isInputType(given) ? createFinder(given) : undefined;
-      return find === undefined ? [] : { name: variable.name.value, find };
+  function search(type: GraphQLNamedType, value: unknown, found: Set<DeprecatedElement>): void {
+    if (Array.isArray(value)) for (const item of value) search(type, item, found);
+    else if (isEnumType(type)) note(`${type.name}.${value}`, found);
+    else if (isInputObjectType(type) && typeof value === 'object' && value !== null) {
+      const fields = type.getFields();
+      for (const [name, member] of Object.entries(value)) {
+        const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+        note(`${type.name}.${name}`, found);
+        if (field !== undefined) search(getNamedType(field.type), member, found);
+      }
+    }
+  }
+
+  function findInVariables({
+    variableDefinitions = [],
+  }: OperationDefinitionNode): DeprecatedElements['inVariables'] {
+    const searched = variableDefinitions.flatMap(({ variable, type }) => {
+      const named = getNamedType(typeFromAST(schema, type));
+      return isEnumType(named) || isInputObjectType(named) ? { name: variable.name.value, type: named } : [];
     });
-    if (finders.length === 0) return undefined;
+    if (searched.length === 0) return undefined;
     return (variables, found) => {
       const values = new Map(Object.entries(variables ?? {}));
-      for (const { name, find } of finders) find(values.get(name), found);
+      for (const { name, type } of searched) search(type, values.get(name), found);
     };
   }
 

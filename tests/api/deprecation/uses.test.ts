@@ -12,6 +12,16 @@ import { startTestJobRunner } from '../../support/job-runner.ts';
 import { deprecatingSchema } from '../../support/schema/deprecating-schema.ts';
 import { publish, published } from '../../support/trusted-documents.ts';
 
+/** Uses of `Post.body` by a client. */
+const useOf = (client: string, count: number) => ({
+  element: 'Post.body',
+  client,
+  kind: 'api-key',
+  document: null,
+  digest: null,
+  count,
+});
+
 const app = useApp({ settings: { ANONYMOUS_READ: 'true' } });
 const schema = deprecatingSchema();
 let account: Account;
@@ -143,14 +153,7 @@ describe('uses of what is deprecated', () => {
 });
 
 describe('what an instance stores', () => {
-  const uses = (client: string, count = 1) => ({
-    element: ['Post.body'],
-    client: [client],
-    kind: ['api-key'],
-    document: [null],
-    digest: [null],
-    count: [count],
-  });
+  const uses = (client: string, count = 1) => [useOf(client, count)];
 
   it('counts once, however often it is stored', async () => {
     const [instance, client] = [randomUUID(), randomUUID()];
@@ -179,21 +182,12 @@ describe('a day', () => {
   const own = useApp();
 
   it('has at most 10,000 rows: clients beyond count together, and those that are known go on', async () => {
-    const store = (clients: readonly string[], number: number) => {
-      const all = <T>(value: T): T[] => clients.map(() => value);
-      return storeDeprecatedUsage(
+    const store = (clients: readonly string[], number: number) =>
+      storeDeprecatedUsage(
         own.database,
         { instance: '00000000-0000-4000-8000-000000000001', number },
-        {
-          element: all('Post.body'),
-          client: [...clients],
-          kind: all('api-key'),
-          document: all(null),
-          digest: all(null),
-          count: all(2),
-        },
+        clients.map((client) => useOf(client, 2)),
       );
-    };
     const names = (prefix: string) => Array.from({ length: 4_000 }, (_, index) => `${prefix}${index}`);
     await store(names('a'), 1);
     await store(names('b'), 2);

@@ -264,13 +264,13 @@ interface StoredText {
 const store = ({ database }: Pick<TestApp, 'database'>, texts: readonly StoredText[]) =>
   storeUnpublishedUsage(
     database,
-    {
-      client: texts.map(({ client }) => client),
-      kind: texts.map(() => 'api-key'),
-      digest: texts.map(({ text }) => `\\x${text.toString(16).padStart(64, '0')}`),
-      names: texts.map(({ text }) => String(text)),
-      count: texts.map(({ count }) => count),
-    },
+    texts.map(({ client, text, count }) => ({
+      client,
+      kind: 'api-key',
+      digest: `\\x${text.toString(16).padStart(64, '0')}`,
+      names: String(text),
+      count,
+    })),
     false,
   );
 

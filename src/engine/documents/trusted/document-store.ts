@@ -177,17 +177,17 @@ const STORE = statement<{ client: string; count: number }>(
   'text_uses_store',
   `WITH given AS (
      SELECT g.*, NOT ${isPublished('g.digest')} AS unpublished
-     FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::float8[]) AS g (client, kind, digest, names, count)
+     FROM jsonb_to_recordset($1::jsonb) AS g (client text, kind text, digest bytea, names text, count float8)
    ), placed AS (
      SELECT g.client, g.kind, g.names, g.count, CASE WHEN k.client IS NOT NULL
        OR row_number() OVER (PARTITION BY g.client, k.client IS NULL ORDER BY g.count DESC)
-         + (SELECT count(*) FROM text_uses c WHERE c.client = g.client AND ($6 OR NOT ${isPublished('c.digest')}))
+         + (SELECT count(*) FROM text_uses c WHERE c.client = g.client AND ($2 OR NOT ${isPublished('c.digest')}))
          <= ${MAX_ROWS_OF_CLIENT}
        AND row_number() OVER (PARTITION BY k.client IS NULL ORDER BY g.count DESC)
          + (SELECT count(*) FROM text_uses) <= ${MAX_ROWS}
        THEN g.digest ELSE ''::bytea END AS digest
      FROM given g LEFT JOIN text_uses k ON k.client = g.client AND k.digest = g.digest
-     WHERE g.unpublished OR $6
+     WHERE g.unpublished OR $2
    ), stored AS (
      INSERT INTO text_uses AS u (client, kind, digest, operation_name, count)
      SELECT client, min(kind), digest, CASE WHEN digest <> '' THEN min(names) END, sum(count)
@@ -197,25 +197,24 @@ const STORE = statement<{ client: string; count: number }>(
    SELECT client, sum(count) AS count FROM given WHERE unpublished AND digest <> '' GROUP BY client`,
 );
 
-/** Columns with a row for each client and digest. */
-export interface CountedTexts {
-  readonly client: string[];
-  readonly kind: string[];
-  readonly digest: string[];
-  readonly names: (string | null)[];
-  readonly count: number[];
+export interface CountedText {
+  readonly client: string;
+  readonly kind: string;
+  readonly digest: string;
+  readonly names: string | undefined;
+  readonly count: number;
 }
 
 /**
- * Counts published documents, too, if `all` is true.
+ * Each client and digest has one text. Counts published documents, too, if `all` is true.
  * @returns for each client the number of uses of unpublished documents
  * @throws {DatabaseError}
  */
 export const storeUnpublishedUsage = (
   db: Queryable,
-  { client, kind, digest, names, count }: CountedTexts,
+  texts: readonly CountedText[],
   all: boolean,
-): Promise<{ client: string; count: number }[]> => db.query(STORE, [client, kind, digest, names, count, all]);
+): Promise<{ client: string; count: number }[]> => db.query(STORE, [JSON.stringify(texts), all]);
 
 /**
  * Deletes documents that were not sent for 30 days. Rare documents of a client with many rows are deleted after one

@@ -6,7 +6,7 @@ import { storePeriodically } from '../../../platform/async.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import { digestOf, type PreparedDocument } from '../prepared-operation.ts';
-import { type CountedTexts, NO_DIGEST, storeUnpublishedUsage } from './document-store.ts';
+import { type CountedText, NO_DIGEST, storeUnpublishedUsage } from './document-store.ts';
 
 export interface UnpublishedUsageOptions {
   readonly database: Queryable;
@@ -92,20 +92,15 @@ export function createUnpublishedUsage({
     } else add(client, kind, OTHERS, count, undefined);
   }
 
-  async function toColumns(counted: ReadonlyMap<string, Client>): Promise<CountedTexts> {
-    const columns: CountedTexts = { client: [], kind: [], digest: [], names: [], count: [] };
-    let computed = 0;
+  async function textsOf(counted: ReadonlyMap<string, Client>): Promise<CountedText[]> {
+    const all: CountedText[] = [];
     for (const [client, { kind, texts: uses }] of counted)
-      for (const [text, { names, count }] of uses) {
-        columns.client.push(client === OTHERS ? OTHER : client);
-        columns.kind.push(client === OTHERS ? OTHER : kind);
-        columns.digest.push(computeKeyDigest(text));
-        columns.names.push(names ?? null);
-        columns.count.push(count);
-        computed += 1;
-        if (computed % AT_A_TIME === 0) await nextLoopIteration();
+      for (const [text, use] of uses) {
+        const who = client === OTHERS ? { client: OTHER, kind: OTHER } : { client, kind };
+        all.push({ ...who, digest: computeKeyDigest(text), ...use });
+        if (all.length % AT_A_TIME === 0) await nextLoopIteration();
       }
-    return columns;
+    return all;
   }
 
   function tell(client: string): string {
@@ -120,7 +115,7 @@ export function createUnpublishedUsage({
     clients = new Map();
     texts = 0;
     try {
-      for (const { client, count } of await storeUnpublishedUsage(database, await toColumns(counted), all))
+      for (const { client, count } of await storeUnpublishedUsage(database, await textsOf(counted), all))
         unpublished.add(tell(client), '', count);
     } catch (error) {
       log.emit('usage.unpublished_store_failed', { err: error }, findLogLevel(error));
