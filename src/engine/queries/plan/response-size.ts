@@ -6,11 +6,13 @@ import {
   type ConnectionPlan,
   type FieldPlan,
   isNodeList,
+  type MappedMember,
   nodeObjects,
   type ObjectPlan,
   type RootMember,
+  type TypenameMember,
 } from './plan.ts';
-import { CURSOR_JSON_BYTES } from './sql-fragments.ts';
+import { CURSOR_JSON_BYTES, isTypename } from './sql-fragments.ts';
 import {
   buildSql,
   idRows,
@@ -31,54 +33,35 @@ const BRACKETS = 2;
 /** Longer strings are measured. Shorter ones are bounded by the operation's complexity. */
 const SHORT_TEXT_BYTES = 2_000;
 
-/** `fixed` is the size without columns and fields with a mapping. */
-interface RowSize {
-  readonly columns: readonly string[];
-  readonly fixed: number;
-  readonly fieldPlans: readonly FieldPlan[];
-}
-
-function rowSize({ members }: ObjectPlan): RowSize {
-  let fixed = BRACKETS;
-  const columns: string[] = [];
-  const fieldPlans: FieldPlan[] = [];
+/** Returns the size of an object. `value` returns the size of a member's value. */
+function objectBytes<Known extends { readonly name: string; readonly kind: string }>(
+  members: readonly (Known | TypenameMember)[],
+  value: (member: Known) => number,
+): number {
+  let bytes = BRACKETS;
   for (const member of members) {
-    fixed += member.name.length + NAME_BYTES;
-    if (member.kind === 'typename') fixed += member.type.length + BRACKETS;
-    if (member.kind === 'column') columns.push(member.property);
-    if (member.kind === 'mapped') fieldPlans.push(member.plan);
+    bytes += member.name.length + NAME_BYTES;
+    bytes += isTypename(member) ? member.type.length + BRACKETS : value(member);
   }
-  return { columns, fixed, fieldPlans };
+  return bytes;
 }
 
-const nameBytes = ({ name }: { readonly name: string }) => name.length + NAME_BYTES;
+const listBytes = (items: number, item: number) => BRACKETS + items * (item + 1);
 
 function mostOfConnection(
   { members }: ConnectionPlan,
   limit: number,
   node: (object: ObjectPlan) => number,
 ): number {
-  let bytes = BRACKETS;
-  for (const member of members) {
-    bytes += nameBytes(member) + BRACKETS;
-    if (member.kind === 'typename') bytes += member.type.length;
-    if (member.kind === 'totalCount') bytes += `${MAX_COUNT}`.length;
-    if (member.kind === 'nodes') bytes += limit * (node(member.object) + 1);
-    if (member.kind === 'edges') {
-      let edge = BRACKETS + 1;
-      for (const inner of member.members) {
-        edge += nameBytes(inner);
-        if (inner.kind === 'typename') edge += inner.type.length + BRACKETS;
-        else edge += inner.kind === 'cursor' ? CURSOR_JSON_BYTES : node(inner.object);
-      }
-      bytes += limit * edge;
-    }
-    if (member.kind === 'pageInfo')
-      for (const inner of member.members)
-        bytes +=
-          nameBytes(inner) + (inner.kind === 'typename' ? inner.type.length + BRACKETS : CURSOR_JSON_BYTES);
-  }
-  return bytes;
+  return objectBytes(members, (member) => {
+    if (member.kind === 'totalCount') return `${MAX_COUNT}`.length;
+    if (member.kind === 'pageInfo') return objectBytes(member.members, () => CURSOR_JSON_BYTES);
+    if (member.kind === 'nodes') return listBytes(limit, node(member.object));
+    const edge = objectBytes(member.members, (inner) =>
+      inner.kind === 'cursor' ? CURSOR_JSON_BYTES : node(inner.object),
+    );
+    return listBytes(limit, edge);
+  });
 }
 
 /**
@@ -86,28 +69,21 @@ function mostOfConnection(
  * nearly all queries is small, so nothing needs to be measured.
  */
 export function mostBytes(roots: readonly RootMember[], given: Pick<PlanArguments, 'byField'>): number {
-  const mostOfRow = (object: ObjectPlan): number => {
-    const { columns, fixed, fieldPlans } = rowSize(object);
-    let row = fixed;
-    for (const column of columns) row += object.bytes(column);
-    for (const plan of fieldPlans) row += most(plan);
-    return row;
-  };
-  const most = (plan: FieldPlan): number => {
+  const mostOfRow = (object: ObjectPlan): number =>
+    objectBytes(object.members, (member) =>
+      member.kind === 'column' ? object.bytes(member.property) : most(member),
+    );
+  const most = ({ plan }: MappedMember): number => {
     const { object, types, connection, maxBytes } = plan;
     const { page, count = 1 } = given.byField.get(plan) ?? {};
-    if (types !== undefined) return BRACKETS + count * (1 + Math.max('null'.length, ...types.map(mostOfRow)));
+    if (types !== undefined) return listBytes(count, Math.max('null'.length, ...types.map(mostOfRow)));
     if (object === undefined) return maxBytes;
     const limit = page?.limit ?? 0;
     if (connection !== undefined) return mostOfConnection(connection, limit, mostOfRow);
-    const row = mostOfRow(object) + 1;
-    return isToMany(plan.mapping) ? BRACKETS + limit * row : row;
+    const row = mostOfRow(object);
+    return isToMany(plan.mapping) ? listBytes(limit, row) : row;
   };
-  let bytes = BRACKETS;
-  for (const member of roots)
-    bytes +=
-      nameBytes(member) + (member.kind === 'typename' ? member.type.length + BRACKETS : most(member.plan));
-  return bytes;
+  return objectBytes(roots, most);
 }
 
 /**
@@ -117,10 +93,11 @@ export function mostBytes(roots: readonly RootMember[], given: Pick<PlanArgument
 function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
   let aliases = 0;
 
-  const isLongRow = (object: ObjectPlan): boolean => {
-    const { columns, fieldPlans } = rowSize(object);
-    return columns.some((column) => object.bytes(column) > SHORT_TEXT_BYTES) || fieldPlans.some(isLong);
-  };
+  const isLongRow = (object: ObjectPlan): boolean =>
+    object.members.some((member) => {
+      if (member.kind === 'column') return object.bytes(member.property) > SHORT_TEXT_BYTES;
+      return member.kind === 'mapped' && isLong(member.plan);
+    });
 
   const isLong = ({ object, types, connection, maxBytes }: FieldPlan): boolean => {
     if (types !== undefined) return types.some(isLongRow);
@@ -129,17 +106,15 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
   };
 
   function rowSql(object: ObjectPlan, alias: string): string {
-    const { columns, fixed, fieldPlans } = rowSize(object);
+    const terms = [`${objectBytes(object.members, () => 0)}::bigint`];
     const times = new Map<string, number>();
-    for (const column of columns)
-      if (object.bytes(column) > SHORT_TEXT_BYTES) times.set(column, (times.get(column) ?? 0) + 1);
-    const terms = [`${fixed}::bigint`];
+    for (const member of object.members) {
+      if (member.kind === 'mapped') terms.push(...fieldTerms(member, alias));
+      if (member.kind === 'column' && object.bytes(member.property) > SHORT_TEXT_BYTES)
+        times.set(member.property, (times.get(member.property) ?? 0) + 1);
+    }
     for (const [column, count] of times)
       terms.push(`${count}::bigint * coalesce(octet_length(${alias}."${column}"::text), 0)`);
-    for (const plan of fieldPlans) {
-      const term = fieldSql(plan, alias);
-      if (term !== undefined) terms.push(term);
-    }
     return terms.join(' + ');
   }
 
@@ -171,29 +146,24 @@ function leastBytesSql(roots: readonly RootMember[], sql: PlanSql): string {
     return isList ? `coalesce((SELECT sum(${node})::bigint FROM ${idRows(ids)}), 0)` : node;
   }
 
-  function fieldSql(plan: FieldPlan, parent: string | undefined): string | undefined {
+  function fieldTerms({ plan }: MappedMember, parent: string | undefined): string[] {
     const { mapping, object, types } = plan;
-    if (types !== undefined && isLong(plan)) return nodesSql(plan, types);
-    if (!isLong(plan)) return undefined;
+    if (!isLong(plan)) return [];
+    if (types !== undefined) return [nodesSql(plan, types)];
     if (mapping.kind === 'value') {
       // Values from another table are not measured, because measuring would read the table twice.
-      const { columns } = valueNotesOf(plan.field);
-      if (columns === undefined) return undefined;
-      return `coalesce(octet_length(${valueSql(plan, mapping, parent ?? '', sql)}::text), 0)::bigint`;
+      if (valueNotesOf(plan.field).columns === undefined) return [];
+      return [`coalesce(octet_length(${valueSql(plan, mapping, parent ?? '', sql)}::text), 0)::bigint`];
     }
-    if (object === undefined) return undefined;
+    if (object === undefined) return [];
     if (mapping.kind === 'row' || mapping.kind === 'one')
-      return `coalesce(${rowWithId(object, rowIdSql(plan, mapping, parent, sql))}, 0)`;
-    if (!isListPlan(plan)) return undefined;
+      return [`coalesce(${rowWithId(object, rowIdSql(plan, mapping, parent, sql))}, 0)`];
+    if (!isListPlan(plan)) return [];
     const rows = rowsSql(plan, pageOf(plan, sql), parent, sql);
-    return plan.connection === undefined
-      ? rowsTerm(object, rows)
-      : connectionTerms(plan.connection, rows).join(' + ');
+    return plan.connection === undefined ? [rowsTerm(object, rows)] : connectionTerms(plan.connection, rows);
   }
 
-  const terms = roots.flatMap((root) =>
-    root.kind === 'mapped' ? (fieldSql(root.plan, undefined) ?? []) : [],
-  );
+  const terms = roots.flatMap((root) => (root.kind === 'mapped' ? fieldTerms(root, undefined) : []));
   return terms.length === 0 ? '0::bigint' : terms.join(' + ');
 }
 

@@ -96,7 +96,7 @@ export function valuesOf<Known extends { readonly name: string; readonly kind: s
   ]);
 }
 
-const isTypename = (member: { readonly kind: string }): member is TypenameMember =>
+export const isTypename = (member: { readonly kind: string }): member is TypenameMember =>
   member.kind === 'typename';
 
 /**
