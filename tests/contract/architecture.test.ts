@@ -24,7 +24,6 @@ const SMALL_FILES = new Set([
   'features/oauth/paths.ts',
   'schema/content-limits.ts',
   'schema/post/queue.ts',
-  'engine/documents/trusted/policy.ts',
   // Its examples are documents in a folder.
   'schema/examples.ts',
   // Metrics and the pages of two features share it.

@@ -1,7 +1,9 @@
 import { deletion } from '../../../database/jobs.ts';
 import { type Queryable, statement } from '../../../database/statement.ts';
 import type { UnitOfWork } from '../../../database/unit-of-work.ts';
-import type { DocumentPolicy } from './policy.ts';
+import type { Config } from '../../../platform/config/config.ts';
+
+export type DocumentPolicy = Config['trustedDocuments'];
 
 export interface NewDocument {
   readonly id: string;
@@ -25,8 +27,8 @@ const PUBLISHED = 'EXISTS (SELECT FROM document_publications p WHERE p.document_
 const PUT = statement<{ id: string }>(
   'documents_put',
   `INSERT INTO trusted_documents AS d (id, text, digest, operation_name, schema)
-   SELECT g.id, g.text, g.digest, g.operation_name, $5::bytea
-   FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[]) AS g (id, text, digest, operation_name)
+   SELECT g.id, g.text, g.digest, g."operationName", $2::bytea
+   FROM jsonb_to_recordset($1::jsonb) AS g (id text, text text, digest bytea, "operationName" text)
    ORDER BY g.id COLLATE "C"
    ON CONFLICT (id) DO UPDATE SET schema = excluded.schema WHERE d.text = excluded.text
    RETURNING d.id`,
@@ -55,13 +57,7 @@ export async function publishDocuments(
   let published = 0;
   for (let at = 0; at < sorted.length; at += BATCH) {
     const batch = sorted.slice(at, at + BATCH);
-    const rows = await work.query(PUT, [
-      batch.map(({ id }) => id),
-      batch.map(({ text }) => text),
-      batch.map(({ digest }) => digest),
-      batch.map(({ operationName }) => operationName),
-      schemaId,
-    ]);
+    const rows = await work.query(PUT, [JSON.stringify(batch), schemaId]);
     const put = new Set(rows.map(({ id }) => id));
     taken.push(...batch.map(({ id }) => id).filter((id) => !put.has(id)));
     published += (await work.query(PUBLISH, [[...put], client, release])).length;

@@ -1,21 +1,42 @@
 import { GraphQLError } from 'graphql';
-import { canExecute, credentialsMissing } from '../../../auth/principal.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { type Caller, canExecute, credentialsMissing } from '../../../auth/principal.ts';
+import { ApiError, quoteValue } from '../../../platform/errors.ts';
 import type { DocumentCache } from '../document-cache.ts';
 import type { OperationRequest } from '../operation-request.ts';
 import type { RequestedDocument, RequestedDocuments } from '../operation-stages.ts';
 import type { OperationParams, PreparedDocument } from '../prepared-operation.ts';
 import { onlyLooksAtSchema } from '../prepared-operation.ts';
 import { type Catalog, isPublishableId, type KnownText } from './catalog.ts';
-import {
-  type DocumentPolicy,
-  documentNotFound,
-  documentRequired,
-  persistedQueryNotFound,
-  persistedQueryNotSupported,
-  policyFor,
-} from './policy.ts';
+import type { DocumentPolicy } from './document-store.ts';
 import type { UnpublishedUsage } from './unpublished-usage.ts';
+
+const STEPS: readonly DocumentPolicy[] = ['off', 'allowed', 'listed', 'required'];
+
+/** Returns the stricter policy of the service and the credentials. */
+function policyFor(service: DocumentPolicy, caller: Caller | undefined): DocumentPolicy {
+  const own = caller !== undefined && 'documents' in caller ? caller.documents : undefined;
+  return own === undefined || STEPS.indexOf(own) < STEPS.indexOf(service) ? service : own;
+}
+
+const documentNotFound = (id: string): ApiError =>
+  new ApiError(
+    'DOCUMENT_NOT_FOUND',
+    `Document ${quoteValue(id)} is not published. Publish it, or check its id.`,
+  );
+
+/** Clients of Apollo's protocol then send the document, and the id again with the next request. */
+const persistedQueryNotFound = (): ApiError => new ApiError('PERSISTED_QUERY_NOT_FOUND');
+
+/** Clients of Apollo's protocol then stop sending ids. */
+const persistedQueryNotSupported = (): ApiError => new ApiError('PERSISTED_QUERY_NOT_SUPPORTED');
+
+const documentRequired = (policy: DocumentPolicy): ApiError =>
+  new ApiError(
+    'DOCUMENT_REQUIRED',
+    policy === 'required'
+      ? 'Only published documents are allowed. Publish the document, then send "documentId" instead of "query".'
+      : undefined,
+  );
 
 export interface RequestsOptions {
   readonly policy: DocumentPolicy;
