@@ -172,7 +172,6 @@ export function publicError(error: GraphQLError): PublicError {
 }
 
 export function databaseKindOf(error: unknown): DatabaseErrorKind | undefined {
-  let origin: unknown = error;
-  while (origin instanceof GraphQLError && origin.originalError != null) origin = origin.originalError;
+  const origin = findOrigin(error);
   return origin instanceof DatabaseError ? origin.kind : undefined;
 }

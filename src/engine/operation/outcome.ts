@@ -100,24 +100,14 @@ export interface ResponseExtras {
   readonly deprecations?: readonly DeprecatedElement[] | undefined;
 }
 
-const extensionEntries = ({ eventId, deprecations }: ResponseExtras): object => ({
-  ...(eventId === undefined ? {} : { eventId }),
-  ...(deprecations === undefined ? {} : { deprecations }),
-});
-
+/** JSON leaves out members that are undefined. */
 function extensionsWith(
   extensions: ExecutionResult['extensions'],
-  extras: ResponseExtras,
-): ExecutionResult['extensions'] {
-  const { cost, limits, eventId, deprecations } = extras;
-  const known =
-    eventId === undefined && deprecations === undefined
-      ? extensions
-      : { ...extensions, ...extensionEntries(extras) };
-  if (cost === undefined) return known;
-  const { complexity, depth } = cost;
+  { cost, limits, eventId, deprecations }: ResponseExtras,
+): object | undefined {
+  if (cost === undefined && eventId === undefined && deprecations === undefined) return extensions;
   const { maxComplexity: maximumComplexity, maxDepth: maximumDepth } = limits;
-  return { ...known, cost: { complexity, depth, maximumComplexity, maximumDepth } };
+  return { ...extensions, eventId, deprecations, cost: cost && { ...cost, maximumComplexity, maximumDepth } };
 }
 
 export function textWith(json: string, added: object): string {
@@ -132,8 +122,9 @@ export function textWith(json: string, added: object): string {
 /** Errors are first, as the GraphQL specification suggests. */
 export function serializeResponse(outcome: SingleResult, extras: ResponseExtras): string {
   if (outcome.kind === 'rendered') {
-    const requested = extras.eventId !== undefined || extras.deprecations !== undefined;
-    return requested ? textWith(outcome.body, extensionEntries(extras)) : outcome.body;
+    const { eventId, deprecations } = extras;
+    const isComplete = eventId === undefined && deprecations === undefined;
+    return isComplete ? outcome.body : textWith(outcome.body, { eventId, deprecations });
   }
   if (outcome.kind === 'rejected')
     return JSON.stringify({ errors: outcome.errors, extensions: extensionsWith(undefined, extras) });

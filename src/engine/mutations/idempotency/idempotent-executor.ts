@@ -140,10 +140,13 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     return { kind: 'rendered', status: stored.status, body: stored.body, errors: [] };
   }
 
+  const connectionOf = ({ contextValue: { sender } }: OperationArgs) =>
+    readConnectionFor(database, chargedTo(sender));
+
   /** @throws {ApiError} RATE_LIMITED, and the errors of `findResponse` */
   function find(args: OperationArgs, owner: KeyOwner): Promise<StoredResponse | undefined> {
     const { sender } = args.contextValue;
-    return findResponse(readConnectionFor(database, chargedTo(sender)), owner, options, (bytes) => {
+    return findResponse(connectionOf(args), owner, options, (bytes) => {
       sender.reservation.begin(chargedTo(sender));
       sender.reservation.reserve(bytes);
     });
@@ -182,12 +185,7 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     running.set(name, promise);
     let stored: StoredResponse | undefined;
     try {
-      if (
-        await storedBytes.isFull(
-          owner.userId,
-          readConnectionFor(database, chargedTo(keyed.args.contextValue.sender)),
-        )
-      ) {
+      if (await storedBytes.isFull(owner.userId, connectionOf(keyed.args))) {
         stored = await find(keyed.args, owner);
         if (stored === undefined) throw storedBytes.rejection();
         return replay(stored, keyed);
@@ -225,46 +223,46 @@ export function useIdempotency(options: IdempotencyOptions): OperationPlugin {
     }
   }
 
+  /** Undefined without a key. Keys belong to accounts, and an anonymous caller cannot change anything. */
+  function readKeyed(args: OperationArgs) {
+    const { caller, request, operation } = args.contextValue;
+    const key = readIdempotencyKey(request.headers);
+    if (key === undefined || !isAuthenticated(caller)) return undefined;
+    const requested = { operation, variables: args.variableValues ?? {} };
+    const owner = { userId: caller.userId, key };
+    return { args, caller, owner, requested, ...computeFingerprint(args.schema, key, requested) };
+  }
+
   async function replayStored(args: OperationArgs): Promise<SingleResult | undefined> {
-    const { caller, request, requestId, operation } = args.contextValue;
+    const { requestId } = args.contextValue;
     try {
-      const key = readIdempotencyKey(request.headers);
-      if (key === undefined || !isAuthenticated(caller)) return undefined;
-      const requested = { operation, variables: args.variableValues ?? {} };
-      const owner = { userId: caller.userId, key };
-      const found = computeFingerprint(args.schema, key, requested);
-      if (!('requestFingerprint' in found) || !replayCheck.hasAccess(requested, caller)) return undefined;
-      const stored = await find(args, owner);
-      return (
-        stored && replay(stored, { args, owner, requestFingerprint: found.requestFingerprint, requested })
-      );
+      const keyed = readKeyed(args);
+      if (keyed === undefined || !('requestFingerprint' in keyed)) return undefined;
+      if (!replayCheck.hasAccess(keyed.requested, keyed.caller)) return undefined;
+      const stored = await find(args, keyed.owner);
+      return stored && replay(stored, keyed);
     } catch (error) {
       return rejected(error, { requestId, log });
     }
   }
 
   async function runOnce(args: OperationArgs, next: Execute): Promise<SingleResult> {
-    const { caller, request, requestId, operation } = args.contextValue;
+    const { requestId } = args.contextValue;
     try {
-      const key = readIdempotencyKey(request.headers);
-      // Keys belong to accounts, and an anonymous caller cannot change anything.
-      if (key === undefined || !isAuthenticated(caller)) return await next(args);
-      const requested = { operation, variables: args.variableValues ?? {} };
-      const owner = { userId: caller.userId, key };
-      const found = computeFingerprint(args.schema, key, requested);
+      const keyed = readKeyed(args);
+      if (keyed === undefined) return await next(args);
+      const { caller, owner, requested } = keyed;
       // A caller without permission neither learns anything from the key nor uses the key up.
-      if ('requestFingerprint' in found) {
+      if ('requestFingerprint' in keyed) {
         replayCheck.requireAccess(requested, caller);
-        return await runKeyed({ args, owner, requestFingerprint: found.requestFingerprint, requested });
+        return await runKeyed(keyed);
       }
       // Stored mutations had valid variables, so the key was used for another mutation. Invalid variables are reported
       // before missing permissions, as without a key.
       if (replayCheck.hasAccess(requested, caller) && (await storedBefore(args, owner)) !== undefined)
         throw outcomes.reused();
-      return {
-        kind: 'rejected',
-        errors: found.errors.map((error) => maskError(error, { requestId, log })),
-      };
+      const errors = keyed.errors.map((error) => maskError(error, { requestId, log }));
+      return { kind: 'rejected', errors };
     } catch (error) {
       return rejected(error, { requestId, log });
     }

@@ -19,13 +19,6 @@ export function hashKey({ key }: KeyOwner): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** A response may contain a secret that is shown once, such as a new API key. */
-interface ResponseEncryption {
-  encryptResponse(owner: KeyOwner, body: string): Buffer;
-  /** @throws {Error} if the secret of the service has changed or the response was altered */
-  decryptResponse(owner: KeyOwner, encrypted: Buffer): string;
-}
-
 const KEY_BYTES = 32;
 
 /** Without `pepper`, the encryption key depends only on account and Idempotency-Key, as in version 1.0.0. */
@@ -35,14 +28,11 @@ function encryptionKey({ userId, key }: KeyOwner, pepper: Uint8Array = Buffer.al
 }
 
 /**
- * Encrypts under the secret of the service and the Idempotency-Key, which is not stored. Neither a copy of the database
+ * A response may contain a secret that is shown once, such as a new API key. Encrypts under the secret of the service and the Idempotency-Key, which is not stored. Neither a copy of the database
  * with a guessed key nor the secret alone reveals a response. Responses encrypted under `previousSecret` or by version
  * 1.0.0 stay readable.
  */
-export function createResponseEncryption(
-  secret: string,
-  previousSecret: string | undefined,
-): ResponseEncryption {
+export function createResponseEncryption(secret: string, previousSecret: string | undefined) {
   const derivePepper = (of: string) => deriveKey(of, 'idempotency responses');
   const pepper = derivePepper(secret);
   const older = [...(previousSecret === undefined ? [] : [derivePepper(previousSecret)]), undefined];
@@ -55,8 +45,10 @@ export function createResponseEncryption(
     }
   };
   return {
-    encryptResponse: (owner, body) => encrypt(encryptionKey(owner, pepper), Buffer.from(body)),
-    decryptResponse(owner, encrypted) {
+    encryptResponse: (owner: KeyOwner, body: string): Buffer =>
+      encrypt(encryptionKey(owner, pepper), Buffer.from(body)),
+    /** @throws {Error} if the secret of the service has changed or the response was altered */
+    decryptResponse(owner: KeyOwner, encrypted: Buffer): string {
       for (const under of [pepper, ...older]) {
         const body = open(owner, encrypted, under);
         if (body !== undefined) return body;
@@ -67,6 +59,8 @@ export function createResponseEncryption(
     },
   };
 }
+
+type ResponseEncryption = ReturnType<typeof createResponseEncryption>;
 
 /** Restricts who may receive a stored response, in addition to the permissions of the selected fields. */
 export interface ReplayPolicy {
