@@ -44,6 +44,20 @@ export class SmallMap<Key, Value> extends Map<Key, Value> {
   }
 }
 
+interface Cache<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+}
+
+/** Returns the value of a key. A key without a value gets a new one. */
+export function getOrCreate<Key, Value>(cache: Cache<Key, Value>, key: Key, create: () => Value): Value {
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const created = create();
+  cache.set(key, created);
+  return created;
+}
+
 const MAX_MEMOIZED = 200;
 const MAX_LENGTH = 200;
 

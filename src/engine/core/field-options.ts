@@ -10,6 +10,7 @@ import {
   isListType,
   isObjectType,
 } from 'graphql';
+import { getOrCreate } from '../../platform/cache.ts';
 
 /** The maximum number of items in a counted argument. */
 export const MAX_ITEMS = 100;
@@ -36,16 +37,13 @@ export const countedArgument = ({ extensions }: GraphQLField<unknown, unknown>):
 const knownNames = new WeakMap<GraphQLSchema, ReadonlySet<string>>();
 
 export function countedArguments(schema: GraphQLSchema): ReadonlySet<string> {
-  let names = knownNames.get(schema);
-  if (names === undefined) {
+  return getOrCreate(knownNames, schema, () => {
     const types = Object.values(schema.getTypeMap()).filter(
       (type) => isObjectType(type) || isInterfaceType(type),
     );
     const fields = types.flatMap((type) => Object.values(type.getFields()));
-    names = new Set(fields.flatMap((field) => countedArgument(field) ?? []));
-    knownNames.set(schema, names);
-  }
-  return names;
+    return new Set(fields.flatMap((field) => countedArgument(field) ?? []));
+  });
 }
 
 interface Extended {
@@ -107,14 +105,11 @@ const knownSizes = new WeakMap<GraphQLObjectType, Map<string, number>>();
 
 /** The limit of a row's property comes from the field that exposes the property or has its name. */
 export function maxPropertyBytes(type: GraphQLObjectType, property: string): number {
-  let sizes = knownSizes.get(type);
-  if (sizes === undefined) {
-    sizes = new Map();
-    for (const field of Object.values(type.getFields())) {
-      const { pothosExposedField: shown = field.name } = field.extensions as { pothosExposedField?: string };
-      sizes.set(shown, maxJsonBytes(field));
-    }
-    knownSizes.set(type, sizes);
-  }
+  const sizes = getOrCreate(knownSizes, type, () => {
+    const fields = Object.values(type.getFields());
+    return new Map(
+      fields.map((field) => [valueNotesOf(field).pothosExposedField ?? field.name, maxJsonBytes(field)]),
+    );
+  });
   return sizes.get(property) ?? MAX_SHORT_BYTES;
 }

@@ -15,6 +15,7 @@ import {
   type VariableValues,
 } from 'graphql';
 import { type Parameter, type Statement, statement } from '../../database/statement.ts';
+import { getOrCreate } from '../../platform/cache.ts';
 import { type Context, recordFallback } from './context.ts';
 import { maxJsonBytes, valueNotesOf } from './field-options.ts';
 import { fieldNamed, permissionsOf, requirePermissions } from './permissions.ts';
@@ -111,17 +112,11 @@ export function insertStatement<Returned extends object = object>(
   return {
     plain: statement(label, compose([], [])),
     keyed(lock, first) {
-      let found = known.get(lock);
-      if (found === undefined) {
+      return getOrCreate(known, lock, () => {
         const key = `key AS MATERIALIZED (SELECT ${lock.take(first)} AS locked)`;
-        const stored = part(
-          'stored',
-          lock.store(first, `FROM ${['key', ...choice].join(', ')} WHERE locked`),
-        );
-        found = statement(`${label}_keyed`, compose([key, stored], ['stored']));
-        known.set(lock, found);
-      }
-      return found;
+        const store = lock.store(first, `FROM ${['key', ...choice].join(', ')} WHERE locked`);
+        return statement(`${label}_keyed`, compose([key, part('stored', store)], ['stored']));
+      });
     },
   };
 }

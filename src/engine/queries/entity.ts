@@ -1,11 +1,12 @@
 import type { Parameter } from '../../database/statement.ts';
 import type { Table } from '../../generated/tables.ts';
+import { getOrCreate } from '../../platform/cache.ts';
 
 /** Computed fields by the property that they read. The schema build fills the map. */
 const readers = new Map<string, Set<string>>();
 
 export function noteReader(property: string, field: string): void {
-  readers.set(property, (readers.get(property) ?? new Set()).add(field));
+  getOrCreate(readers, property, () => new Set()).add(field);
 }
 
 export const isRead = (property: string, names: ReadonlySet<string>): boolean =>
@@ -139,12 +140,10 @@ export function getListRelation<Row extends object>(
   key: keyof Row & string,
   order: ListOrder,
 ): ListRelation<Row> {
-  const known = listRelations.get(entity) ?? new Map<string, ListRelation<object>>();
-  listRelations.set(entity, known);
+  const known = getOrCreate(listRelations, entity, () => new Map());
   const name = `${entity.name}_of_${key.replace(/Id$/, '')}`;
-  const relation = known.get(`${key} ${order}`) ?? { name, entity, parent: entity.columns[key], order };
-  known.set(`${key} ${order}`, relation);
-  return relation as ListRelation<Row>;
+  const relation = { name, entity, parent: entity.columns[key], order };
+  return getOrCreate(known, `${key} ${order}`, () => relation) as ListRelation<Row>;
 }
 
 export function selectList(

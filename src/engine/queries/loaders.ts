@@ -2,6 +2,7 @@ import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { contextCacheSymbol } from '@pothos/core';
 import { type Queryable, type Statement, statement } from '../../database/statement.ts';
 import { batchReads } from '../../platform/async.ts';
+import { getOrCreate } from '../../platform/cache.ts';
 import { badInput, notFound } from '../../platform/errors.ts';
 import { type Context, principalOf } from '../core/context.ts';
 import { type Entity, isRead, type ListOrder, type ListRelation, selectList } from './entity.ts';
@@ -25,14 +26,8 @@ export interface Identified {
 const byIdStatements = new WeakMap<object, Statement<unknown>>();
 
 function byIds<Row extends object>(entity: Entity<Row>): Statement<Row> {
-  let found = byIdStatements.get(entity);
-  if (found === undefined) {
-    found = statement(
-      `${entity.name}_by_id`,
-      `SELECT ${selectList(entity)} FROM ${entity.source.from} WHERE t.id = ANY($1::uuid[])`,
-    );
-    byIdStatements.set(entity, found);
-  }
+  const sql = () => `SELECT ${selectList(entity)} FROM ${entity.source.from} WHERE t.id = ANY($1::uuid[])`;
+  const found = getOrCreate(byIdStatements, entity, () => statement(`${entity.name}_by_id`, sql()));
   return found as Statement<Row>;
 }
 
@@ -166,16 +161,9 @@ export function loadByIds<Row extends { readonly id: string }>(
 const ownByIdStatements = new WeakMap<object, Statement<unknown>>();
 
 function ownByIds<Row extends object>(entity: Entity<Row>, owner: string): Statement<Row> {
-  let found = ownByIdStatements.get(entity);
-  if (found === undefined) {
-    const { columns, source }: Entity<object> = entity;
-    const account = (columns as Readonly<Record<string, string>>)[owner];
-    found = statement(
-      `${entity.name}_own_by_id`,
-      `SELECT ${selectList(entity)} FROM ${source.from} WHERE t.id = ANY($1::uuid[]) AND ${account} = $2`,
-    );
-    ownByIdStatements.set(entity, found);
-  }
+  const columns: Readonly<Record<string, string>> = entity.columns;
+  const sql = () => `${byIds(entity).text} AND ${columns[owner]} = $2`;
+  const found = getOrCreate(ownByIdStatements, entity, () => statement(`${entity.name}_own_by_id`, sql()));
   return found as Statement<Row>;
 }
 
@@ -259,12 +247,6 @@ function toConnectionPage<Row extends Position>(
 /** The objects stand for the counts of a list, as the list does for its pages. */
 const countsOf = new WeakMap<object, object>();
 
-function countKind(relation: object): object {
-  const known = countsOf.get(relation) ?? {};
-  countsOf.set(relation, known);
-  return known;
-}
-
 async function countLists(
   { db }: Pick<Context, 'db'>,
   relation: ListRelation<object>,
@@ -285,8 +267,11 @@ const NO_PARENT = '00000000-0000-0000-0000-000000000000';
 const counter =
   (relation: ListRelation<object>, page: PageRange, id = NO_PARENT) =>
   async (context: Context): Promise<number> => {
-    const [count] = await inLoaderBatch(context, countKind(relation), [{ id, page }], (keys) =>
-      countLists(context, relation, keys),
+    const [count] = await inLoaderBatch(
+      context,
+      getOrCreate(countsOf, relation, () => ({})),
+      [{ id, page }],
+      (keys) => countLists(context, relation, keys),
     );
     if (count == null)
       throw badInput(

@@ -1,6 +1,7 @@
 import { type GraphQLObjectType, type GraphQLSchema, isInterfaceType } from 'graphql';
 import { isAuthenticated } from '../../auth/principal.ts';
 import type { Scope } from '../../auth/scopes.ts';
+import { getOrCreate } from '../../platform/cache.ts';
 import { forbidden } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { requireScope, scopeMissing } from '../core/permissions.ts';
@@ -48,14 +49,8 @@ function findTypes(schema: GraphQLSchema): readonly NodeType[] {
 }
 
 /** Returns the types in the order in which the service looks for an id. Throws if one lacks `builder.node`. */
-export function nodeTypes(schema: GraphQLSchema): readonly NodeType[] {
-  let types = known.get(schema);
-  if (types === undefined) {
-    types = findTypes(schema);
-    known.set(schema, types);
-  }
-  return types;
-}
+export const nodeTypes = (schema: GraphQLSchema): readonly NodeType[] =>
+  getOrCreate(known, schema, () => findTypes(schema));
 
 /**
  * Callers without credentials get FORBIDDEN too, because UNAUTHENTICATED means that nothing was executed (contract:

@@ -5,6 +5,7 @@ import {
   type Statement,
   statement,
 } from '../../database/statement.ts';
+import { getOrCreate } from '../../platform/cache.ts';
 import { type ListRelation, ORDERS, selectList } from './entity.ts';
 import {
   MAX_COUNT,
@@ -261,15 +262,9 @@ function cached<Row, Given>(
   shape: string,
   write: (add: AddParameter<Given>) => string,
 ): WrittenStatement<Row, Given> {
-  const known = statements.get(relation) ?? new Map<string, unknown>();
-  statements.set(relation, known);
-  let found = known.get(shape);
-  if (found === undefined) {
-    const label = `${relation.name}${shape === '' ? '' : `_${shape}`}`;
-    found = writeStatement<Row, Given>(write, (text) => statement(label, text));
-    known.set(shape, found);
-  }
-  return found as WrittenStatement<Row, Given>;
+  const known = getOrCreate(statements, relation, () => new Map());
+  const make = (text: string) => statement<Row>(`${relation.name}_${shape}`, text);
+  return getOrCreate(known, shape, () => writeStatement(write, make)) as WrittenStatement<Row, Given>;
 }
 
 export const pageStatement = <Row extends object>(
