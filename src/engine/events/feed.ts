@@ -14,7 +14,7 @@ import {
   type ReaderPosition,
 } from './event.ts';
 import { eventNameOf, findEvents, type KnownEvent, readFiltered, readFirst, readNow } from './event-log.ts';
-import { createLogTail, type LogTailOptions, type MatchingEvents, type OnGrowth } from './tail.ts';
+import { createLogTail, type LogTailOptions, type MatchingEvents } from './tail.ts';
 
 export interface FeedStart {
   readonly eventId: string;
@@ -23,33 +23,6 @@ export interface FeedStart {
   readonly now: LogPosition;
   /** A reader that cannot resume from its id starts at the current end. */
   readonly failure: 'malformed' | 'expired' | undefined;
-}
-
-export interface EventFeed {
-  /** Signals a possible commit, so that readers need not wait for the next poll. */
-  wake(): void;
-  /** @throws {DatabaseError} */
-  open(lastEventId: string | undefined): Promise<FeedStart>;
-  /** Reads from memory. Undefined if some of the events may not be in memory. */
-  recent(readerPosition: ReaderPosition, filter: EventFilter, limit: number): MatchingEvents | undefined;
-  /**
-   * Reads events in order and without gaps. A result that ends at the position means the end of the log.
-   * @throws {DatabaseError}
-   * @throws {GenerationLostError}
-   */
-  read(readerPosition: ReaderPosition, wanted: Wanted, owner: string | undefined): Promise<MatchingEvents>;
-  /**
-   * Encodes the id from which a reader gets every event that a snapshot does not show.
-   * @throws {DatabaseError}
-   */
-  idOf(snapshotName: string | null): Promise<string>;
-  /** True if the newest events of the generation are in memory, even if earlier ones are missing. */
-  follows(readerPosition: ReaderPosition): boolean;
-  /** Moves a position to the end of the events in memory. The reader's filter must match none of the events between. */
-  atEnd(readerPosition: ReaderPosition): ReaderPosition;
-  /** @returns a function that stops the calls */
-  follow(onGrowth: OnGrowth): () => void;
-  close(): Promise<void>;
 }
 
 export interface Wanted {
@@ -87,7 +60,7 @@ function beforeFrom(last: KnownEvent, distances: readonly bigint[]): CommittedBe
 }
 
 /** One tail reads the log for the whole process. Lagging readers read the log themselves. */
-export function createEventFeed({ database, log, queue }: EventFeedOptions): EventFeed {
+export function createEventFeed({ database, log, queue }: EventFeedOptions) {
   const tail = createLogTail({ database, log });
   // Thousands of readers may connect at the same time. A batch reads the end of the log once, after all its readers
   // came.
@@ -132,6 +105,7 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
     return { events, end: end !== undefined && isAfter(end, readerPosition) ? end : readerPosition };
   }
 
+  /** Reads from memory. Undefined if some of the events may not be in memory. */
   const recent = (readerPosition: ReaderPosition, filter: EventFilter, limit: number) =>
     tail.recent(readerPosition.generation, readerPosition, limit, filter);
 
@@ -153,8 +127,10 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
   }
 
   return {
+    /** Signals a possible commit, so that readers need not wait for the next poll. */
     wake: tail.wake,
-    async open(lastEventId) {
+    /** @throws {DatabaseError} */
+    async open(lastEventId: string | undefined): Promise<FeedStart> {
       const end = await present('all');
       const at = (readerPosition: ReaderPosition, failure: FeedStart['failure']): FeedStart => ({
         eventId: encodeEventId(readerPosition),
@@ -168,7 +144,16 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
       return typeof readerPosition === 'string' ? at(end, readerPosition) : at(readerPosition, undefined);
     },
     recent,
-    async read(readerPosition, wanted, owner) {
+    /**
+     * Reads events in order and without gaps. A result that ends at the position means the end of the log.
+     * @throws {DatabaseError}
+     * @throws {GenerationLostError}
+     */
+    async read(
+      readerPosition: ReaderPosition,
+      wanted: Wanted,
+      owner: string | undefined,
+    ): Promise<MatchingEvents> {
       const found = await readOn(readerPosition, wanted, owner);
       // A failover may have lost these events, and other transactions may have received their ids.
       if (
@@ -179,20 +164,29 @@ export function createEventFeed({ database, log, queue }: EventFeedOptions): Eve
         throw new GenerationLostError();
       return found;
     },
-    async idOf(snapshotName) {
+    /**
+     * Encodes the id from which a reader gets every event that a snapshot does not show.
+     * @throws {DatabaseError}
+     */
+    async idOf(snapshotName: string | null): Promise<string> {
       if (snapshotName !== null) return encodeEventName(eventNameOf(snapshotName));
       // The log was not open, so all its events may be newer than the snapshot.
       await readNow(database, log);
       return encodeEventName(await readFirst(database));
     },
-    follows: ({ generation }) => tail.follows(generation),
-    atEnd(readerPosition) {
+    /** True if the newest events of the generation are in memory, even if earlier ones are missing. */
+    follows: ({ generation }: ReaderPosition): boolean => tail.follows(generation),
+    /** Moves a position to the end of the events in memory. The reader's filter must match none of the events between. */
+    atEnd(readerPosition: ReaderPosition): ReaderPosition {
       const end = tail.end(readerPosition.generation);
       return end !== undefined && isAfter(end, readerPosition)
         ? advance(readerPosition, end)
         : readerPosition;
     },
+    /** @returns a function that stops the calls */
     follow: tail.follow,
     close: tail.close,
   };
 }
+
+export type EventFeed = ReturnType<typeof createEventFeed>;

@@ -44,32 +44,24 @@ class DeliveryTraces {
     this.#tracedTo ??= liveAfter;
   }
 
-  #spansOf(events: readonly LogEvent[]): Map<LogEvent, Span> {
-    const spans = new Map<LogEvent, Span>();
-    for (const event of events) {
-      const isNew = this.#tracedTo !== undefined && isAfter(event.position, this.#tracedTo);
-      if (event.trace === null || !isNew) continue;
-      const span = this.#tracing?.follow('process events', event.trace, {
-        kind: 'CONSUMER',
-        attributes: {
-          'messaging.system': 'content_graph',
-          'messaging.destination.name': 'events',
-          'messaging.operation.name': 'deliver',
-          'messaging.operation.type': 'process',
-          'messaging.batch.message_count': events.length,
-          'content_graph.event.kind': event.kind,
-        },
-      });
-      if (span !== undefined) spans.set(event, span);
-      if (spans.size === MAX_SPANS) break;
-    }
-    return spans;
-  }
-
   /** Undefined if none of the events is traced and new. */
   of(events: readonly LogEvent[]): DeliveryTrace | undefined {
     if (this.#tracing === undefined) return undefined;
-    const spans = this.#spansOf(events);
+    const spans = new Map<LogEvent, Span>();
+    for (const event of events) {
+      const isNew = this.#tracedTo !== undefined && isAfter(event.position, this.#tracedTo);
+      if (event.trace === null || !isNew || spans.size === MAX_SPANS) continue;
+      const attributes = {
+        'messaging.system': 'content_graph',
+        'messaging.destination.name': 'events',
+        'messaging.operation.name': 'deliver',
+        'messaging.operation.type': 'process',
+        'messaging.batch.message_count': events.length,
+        'content_graph.event.kind': event.kind,
+      };
+      const span = this.#tracing.follow('process events', event.trace, { kind: 'CONSUMER', attributes });
+      if (span !== undefined) spans.set(event, span);
+    }
     const [span] = spans.values();
     if (span === undefined) return undefined;
     return {

@@ -14,17 +14,6 @@ export interface CredentialWatchOptions {
   readonly log: Logger;
 }
 
-export interface CredentialWatch {
-  /**
-   * Calls `onLoss` once the credentials were revoked, have expired, or have lost a scope. In the last case, `onLoss`
-   * gets the current principal.
-   * @returns a function that stops the watch
-   */
-  watch(principal: Principal, onLoss: OnLoss): () => void;
-  /** Checks the credentials that depend on the account, client or token. Without an id, checks all credentials. */
-  recheck(endedId?: string): void;
-}
-
 type OnLoss = (present: Principal | undefined) => void;
 
 interface Watched {
@@ -66,12 +55,7 @@ function holds({ scopes }: Principal, present: Principal | undefined): boolean {
  * streams: after a notification, when it expires, and every `recheckMs` in case a notification is lost. One timer
  * serves all credentials, and a failed check is repeated at the next tick.
  */
-export function createCredentialWatch({
-  renew,
-  recheckMs,
-  now,
-  log,
-}: CredentialWatchOptions): CredentialWatch {
+export function createCredentialWatch({ renew, recheckMs, now, log }: CredentialWatchOptions) {
   const credentials = new Map<string, Watched>();
   const failing = createOutageReporter(
     log,
@@ -138,7 +122,8 @@ export function createCredentialWatch({
   }
 
   return {
-    recheck(endedId) {
+    /** Checks the credentials that depend on the account, client or token. Without an id, checks all credentials. */
+    recheck(endedId?: string): void {
       if (endedId === undefined) endedAll = true;
       else {
         ended.add(endedId);
@@ -148,7 +133,12 @@ export function createCredentialWatch({
       gathering = true;
       setTimeout(checkEnded, GATHER_MS).unref();
     },
-    watch(principal, onLoss) {
+    /**
+     * Calls `onLoss` once the credentials were revoked, have expired, or have lost a scope. In the last case, `onLoss`
+     * gets the current principal.
+     * @returns a function that stops the watch
+     */
+    watch(principal: Principal, onLoss: OnLoss): () => void {
       const key = keyOf(principal);
       let watched = credentials.get(key);
       if (watched === undefined) {
@@ -172,3 +162,5 @@ export function createCredentialWatch({
     },
   };
 }
+
+export type CredentialWatch = ReturnType<typeof createCredentialWatch>;

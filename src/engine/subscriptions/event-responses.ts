@@ -50,14 +50,8 @@ export function createSubscriptionArgs(documents: Pick<DocumentCache, 'parse'>, 
     const { published, shownCost, visibleHeartbeats } = contextValue;
     const asked = { published, shownCost, visibleHeartbeats };
     const retained = { requestId, origin, caller, sender, added, db, lookAhead, maxResponseBytes };
-    const context = {
-      ...asked,
-      ...retained,
-      onPath,
-      trace,
-      unitOfWork: undefined,
-      onPasswordChanged: undefined,
-    };
+    const outside = { onPath, trace, unitOfWork: undefined, onPasswordChanged: undefined };
+    const context = { ...asked, ...retained, ...outside };
     const { name } = operation;
     const { text } = operation.document;
     const lastId = lastEventId(arrived);
@@ -66,20 +60,11 @@ export function createSubscriptionArgs(documents: Pick<DocumentCache, 'parse'>, 
       bytes: bytesInMemory(text) + bytesInMemory(variables) + bytesInMemory(lastId),
       rebuild() {
         const prepared = documents.parse(text).operation(name);
-        const made = {
-          operation: prepared,
-          plans: prepared.plans,
-          request: NO_REQUEST,
-          effects: createEffects(),
-        };
+        const { plans, document } = prepared;
+        const made = { operation: prepared, plans, request: NO_REQUEST, effects: createEffects() };
         const contextValue = { ...context.added, ...context, ...made, events: () => events(lastId) };
-        return {
-          schema,
-          document: prepared.document.node,
-          operationName: name ?? null,
-          variableValues: variables,
-          contextValue,
-        };
+        const operationName = name ?? null;
+        return { schema, document: document.node, operationName, variableValues: variables, contextValue };
       },
     };
   };

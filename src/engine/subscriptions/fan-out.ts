@@ -1,3 +1,4 @@
+import { getOrCreate } from '../../platform/cache.ts';
 import { ApiError, type ErrorCode } from '../../platform/errors.ts';
 import { MemoryBudget } from '../../platform/fairness/memory-budget.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
@@ -18,22 +19,6 @@ interface NewStream {
   readonly visibleHeartbeats: boolean;
   readonly owner: string;
   readonly bytes: number;
-}
-
-/** Delivers events to all streams of the process. Streams with equal responses have one shared subscription. */
-export interface FanOut {
-  /**
-   * @throws {ApiError} SERVICE_UNAVAILABLE at the limit of distinct subscriptions, RATE_LIMITED at the quota of the
-   * owner
-   */
-  open(stream: NewStream): SubscriberStream;
-  readonly distinctSubscriptions: number;
-  readonly distinctSubscriptionBytes: number;
-  readonly cohorts: number;
-  readonly lagging: number;
-  readonly catchingUp: number;
-  /** Closes current and future streams, so that clients reconnect to another instance. */
-  interrupt(): void;
 }
 
 export interface FanOutOptions extends Omit<SharedSubscriptionOptions, 'renderer' | 'writeQueue'> {
@@ -60,7 +45,8 @@ function tooMany(code: ErrorCode): ApiError {
   return new ApiError(code, message, { retryAfterSeconds: 5 });
 }
 
-export function createFanOut(options: FanOutOptions): FanOut {
+/** Delivers events to all streams of the process. Streams with equal responses have one shared subscription. */
+export function createFanOut(options: FanOutOptions) {
   const { feed, metrics, use, maxDistinctSubscriptions, maxDistinctSubscriptionBytes, tracing, log } =
     options;
   const subscriptions = new Map<string, OpenSubscription>();
@@ -89,8 +75,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
   function route(subscription: SharedSubscription): () => void {
     const address = computeRoutingKey(subscription.filter);
     if (address === undefined) return () => undefined;
-    const at = routes.get(address) ?? new Set();
-    routes.set(address, at.add(subscription));
+    const at = getOrCreate(routes, address, () => new Set()).add(subscription);
     return () => {
       at.delete(subscription);
       if (at.size === 0 && routes.get(address) === at) routes.delete(address);
@@ -177,7 +162,11 @@ export function createFanOut(options: FanOutOptions): FanOut {
   }
 
   return {
-    open(opening) {
+    /**
+     * @throws {ApiError} SERVICE_UNAVAILABLE at the limit of distinct subscriptions, RATE_LIMITED at the quota of the
+     * owner
+     */
+    open(opening: NewStream): SubscriberStream {
       const { subscription, leave } = openSubscription(opening);
       memory.add(opening.bytes, opening.owner);
       subscription.enter(opening.owner);
@@ -196,24 +185,25 @@ export function createFanOut(options: FanOutOptions): FanOut {
       });
       return stream;
     },
-    get distinctSubscriptions() {
+    get distinctSubscriptions(): number {
       return subscriptions.size;
     },
-    get distinctSubscriptionBytes() {
+    get distinctSubscriptionBytes(): number {
       return memory.bytes;
     },
-    get cohorts() {
+    get cohorts(): number {
       const cohorts = new Set<unknown>();
       for (const { cohort } of streams) if (cohort !== undefined) cohorts.add(cohort);
       return cohorts.size;
     },
-    get lagging() {
+    get lagging(): number {
       return total((subscription) => subscription.lagging);
     },
-    get catchingUp() {
+    get catchingUp(): number {
       return total((subscription) => subscription.catchingUp);
     },
-    interrupt() {
+    /** Closes current and future streams, so that clients reconnect to another instance. */
+    interrupt(): void {
       interrupted = true;
       writeQueue
         .run([...streams], (slice) => {
@@ -223,6 +213,8 @@ export function createFanOut(options: FanOutOptions): FanOut {
     },
   };
 }
+
+export type FanOut = ReturnType<typeof createFanOut>;
 
 export function registerFanOutMetrics(
   metrics: Metrics,

@@ -15,13 +15,7 @@ import { type Batch, BatchReader, type BatchReaderOptions } from './batch-reader
 import { toErrorCode } from './event-responses.ts';
 import type { TimeSlicedQueue } from './socket-write-queue.ts';
 import type { StreamMetrics } from './stream-metrics.ts';
-import {
-  Backlogs,
-  backlogOf,
-  Cohort as CohortOf,
-  type Frames,
-  type SubscriberStream,
-} from './subscriber-stream.ts';
+import { Backlogs, backlogOf, Cohort, type Frames, type SubscriberStream } from './subscriber-stream.ts';
 
 const COMPARED = 8;
 
@@ -80,8 +74,6 @@ const GATHER_MS = 20;
 const MAX_CATCHING_UP = 2;
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5_000;
-
-type Cohort = CohortOf<SubscriberStream>;
 
 export interface SharedSubscriptionOptions extends BatchReaderOptions {
   readonly writeQueue: TimeSlicedQueue;
@@ -156,7 +148,7 @@ export class SharedSubscription {
     const key = encodeEventId(readerPosition);
     let cohort = this.#waiting.get(key);
     if (cohort === undefined) {
-      cohort = new CohortOf<SubscriberStream>(readerPosition);
+      cohort = new Cohort(readerPosition);
       this.#waiting.set(key, cohort);
       cohort.atEnd = atEnd;
       cohort.catchingUp = !atEnd;
@@ -280,7 +272,7 @@ export class SharedSubscription {
 
   /** Reads a batch again for the streams that got nothing of the batch. */
   #split(cohort: Cohort, streams: readonly SubscriberStream[], readerPosition: ReaderPosition): void {
-    const rest = new CohortOf<SubscriberStream>(readerPosition);
+    const rest = new Cohort(readerPosition);
     rest.catchingUp = cohort.catchingUp;
     for (const stream of streams) {
       if (stream.cohort !== cohort) continue;

@@ -162,15 +162,6 @@ export interface StreamOwner {
   readonly connection?: ClientSocket | undefined;
 }
 
-export interface StreamLimit {
-  /**
-   * Rejects with RATE_LIMITED if the client or its account is at its limit and no stream has a dead connection.
-   * @returns a function that removes the stream once
-   */
-  open(owner: StreamOwner): Promise<() => void>;
-  readonly total: number;
-}
-
 export interface StreamLimitOptions {
   /** Streams per client on this instance (contract: limits). */
   readonly maximum: number;
@@ -190,7 +181,7 @@ interface Bound {
   readonly who: string;
 }
 
-export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLimitOptions): StreamLimit {
+export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLimitOptions) {
   /** Names of clients and accounts never collide. */
   const owned = new Map<string, Set<OpenStream>>();
   let total = 0;
@@ -219,7 +210,11 @@ export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLi
   }
 
   return {
-    async open(owner) {
+    /**
+     * Rejects with RATE_LIMITED if the client or its account is at its limit and no stream has a dead connection.
+     * @returns a function that removes the stream once
+     */
+    async open(owner: StreamOwner): Promise<() => void> {
       const bounds = boundsOf(owner);
       for (const bound of bounds) if (isFull(bound)) await endDead(bound.name);
       const full = bounds.find(isFull);
@@ -242,8 +237,10 @@ export function createStreamLimit({ maximum, accountFactor, halfOpen }: StreamLi
       total += 1;
       return stream.close;
     },
-    get total() {
+    get total(): number {
       return total;
     },
   };
 }
+
+export type StreamLimit = ReturnType<typeof createStreamLimit>;

@@ -3,16 +3,6 @@ import type { StreamType } from '../documents/operation-request.ts';
 import { isAfter, type LogEvent } from '../events/event.ts';
 import type { StreamCloseReason, SubscriberStream } from './subscriber-stream.ts';
 
-export interface StreamMetrics {
-  sent(events: readonly LogEvent[], streams: readonly SubscriberStream[]): void;
-  resumed(): void;
-  /** @returns the function to call when the stream closes */
-  opened(type: StreamType): (reason: StreamCloseReason) => void;
-  batch(): void;
-  /** Counts a stream that was aborted because its reader is slow or dead. */
-  cutOff(): void;
-}
-
 const FORMATS = {
   'text/event-stream': 'sse',
   'multipart/mixed;subscriptionSpec=1.0': 'multipart',
@@ -30,7 +20,7 @@ function replayedTo({ liveAfter }: SubscriberStream, events: readonly LogEvent[]
   return live === -1 ? events.length : live;
 }
 
-export function createStreamMetrics(metrics: Metrics): StreamMetrics {
+export function createStreamMetrics(metrics: Metrics) {
   const sent = metrics.counter(
     'content_graph_events_sent_total',
     'Events written to event streams, once for each stream.',
@@ -79,7 +69,8 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     () => open,
   );
   return {
-    opened(type) {
+    /** @returns the function to call when the stream closes */
+    opened(type: StreamType): (reason: StreamCloseReason) => void {
       const format = FORMATS[type];
       const count = (by: number) => open.set(format, (open.get(format) ?? 0) + by);
       opened.add(format);
@@ -90,7 +81,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
       };
     },
     batch: () => batches.inc(),
-    sent(events, streams) {
+    sent(events: readonly LogEvent[], streams: readonly SubscriberStream[]): void {
       let replayedCount = 0;
       let leastHistory = events.length;
       for (const stream of streams) {
@@ -109,6 +100,9 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
         );
     },
     resumed: () => resumed.inc(),
+    /** Counts a stream that was aborted because its reader is slow or dead. */
     cutOff: () => cutOff.inc(),
   };
 }
+
+export type StreamMetrics = ReturnType<typeof createStreamMetrics>;

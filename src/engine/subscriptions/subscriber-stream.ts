@@ -1,16 +1,13 @@
+import { getOrCreate } from '../../platform/cache.ts';
 import { UNCOUNTED_BYTES } from '../../platform/fairness/response-memory.ts';
 import type { LogPosition, ReaderPosition } from '../events/event.ts';
 import type { Backlog, EventStream, EventText, Frame, Sink, StreamFormat } from '../events/event-stream.ts';
 import type { FeedStart } from '../events/feed.ts';
 
-interface CohortMember<Stream extends CohortMember<Stream>> {
-  cohort: Cohort<Stream> | undefined;
-}
-
 /** Streams of a shared subscription at one position get equal events, and equal bytes in each format. */
-export class Cohort<Stream extends CohortMember<Stream>> {
+export class Cohort {
   readerPosition: ReaderPosition;
-  readonly streams = new Set<Stream>();
+  readonly streams = new Set<SubscriberStream>();
   /** True until the cohort has reached the end of the log after its first stream came. */
   catchingUp = false;
   /** True if the cohort waits at the end of the events in memory, none of which is for it. */
@@ -23,17 +20,17 @@ export class Cohort<Stream extends CohortMember<Stream>> {
     this.readerPosition = readerPosition;
   }
 
-  add(stream: Stream): void {
+  add(stream: SubscriberStream): void {
     this.streams.add(stream);
     stream.cohort = this;
   }
 
-  remove(stream: Stream): void {
+  remove(stream: SubscriberStream): void {
     if (this.streams.delete(stream)) stream.cohort = undefined;
   }
 
   /** Live streams must not wait for a replay. */
-  absorb(other: Cohort<Stream>): void {
+  absorb(other: Cohort): void {
     for (const stream of other.streams) this.add(stream);
     other.streams.clear();
     this.catchingUp &&= other.catchingUp;
@@ -59,7 +56,7 @@ export type StreamCloseReason = 'finished' | 'interrupted' | 'failed' | 'client_
 /**
  * Contains only what differs between the subscribers of a shared subscription, because thousands are open at a time.
  */
-export class SubscriberStream implements EventStream, CohortMember<SubscriberStream> {
+export class SubscriberStream implements EventStream {
   format: StreamFormat;
   readonly #deliver: SubscriberStreamOptions['deliver'];
   /** Undefined once the stream is attached. */
@@ -73,7 +70,7 @@ export class SubscriberStream implements EventStream, CohortMember<SubscriberStr
   #onClose: (() => void)[] = [];
   #state: 'open' | 'interrupted' | 'closed' = 'open';
   /** Undefined while nothing is delivered to the stream. */
-  cohort: Cohort<SubscriberStream> | undefined;
+  cohort: Cohort | undefined;
   /**
    * `counted` streams have pending memory. `lagging` streams get no more events until the reader has taken all bytes.
    */
@@ -249,10 +246,6 @@ export class Frames {
   }
 
   in(format: StreamFormat): Frame {
-    const known = this.#written.get(format);
-    if (known !== undefined) return known;
-    const frame = format.events(this.#events);
-    this.#written.set(format, frame);
-    return frame;
+    return getOrCreate(this.#written, format, () => format.events(this.#events));
   }
 }

@@ -114,20 +114,7 @@ export const openEvents =
     new EventReader(await feed.open(lastId));
 
 export function useEventIds(options: EventIdOptions): OperationPlugin {
-  const extras = { limits: options.limits, log: options.log };
-  const {
-    fanOut,
-    createRenderer,
-    subscriptionArgs,
-    streams,
-    credentials,
-    watchPublished,
-    watchBlocked,
-    metrics,
-    formats,
-    inTime,
-    log,
-  } = options;
+  const { streams, metrics, inTime, limits, log } = options;
 
   /**
    * Closes the stream with its credentials, its document, or a request that the client aborts before the stream
@@ -140,14 +127,14 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
   ): void {
     const { disconnectSignal } = sender;
     const endsWith = (error: () => ApiError) => () =>
-      stream.finish(serializeResponse(rejected(error(), { requestId, log }), { ...extras, cost }));
-    if (published !== undefined) stream.onClose(watchPublished(published, endsWith(documentRetired)));
-    stream.onClose(watchBlocked(sender, endsWith(addressBlocked)));
+      stream.finish(serializeResponse(rejected(error(), { requestId, log }), { limits, cost }));
+    if (published !== undefined) stream.onClose(options.watchPublished(published, endsWith(documentRetired)));
+    stream.onClose(options.watchBlocked(sender, endsWith(addressBlocked)));
     if (isAuthenticated(caller))
       stream.onClose(
-        credentials.watch(
+        options.credentials.watch(
           caller,
-          (present) => void recheckCredentials(stream, subscription.rebuild(), present, extras),
+          (present) => void recheckCredentials(stream, subscription.rebuild(), present, options),
         ),
       );
     if (disconnectSignal?.disconnected) stream.close();
@@ -163,19 +150,18 @@ export function useEventIds(options: EventIdOptions): OperationPlugin {
     }
     sender.reservation.countFor(chargedTo(sender));
     // Admission has rejected a subscription that accepts no stream.
-    const format = formats[sender.streamType ?? 'text/event-stream'];
-    const subscription = subscriptionArgs(args);
-    const { bytes } = subscription;
-    const stream = fanOut.open({
-      renderer: createRenderer(args, subscription),
-      format,
+    const type = sender.streamType ?? 'text/event-stream';
+    const subscription = options.subscriptionArgs(args);
+    const stream = options.fanOut.open({
+      renderer: options.createRenderer(args, subscription),
+      format: options.formats[type],
       start,
       visibleHeartbeats,
       owner: chargedTo(sender),
-      bytes,
+      bytes: subscription.bytes,
     });
     stream.onClose(leave);
-    const ended = metrics.opened(sender.streamType ?? 'text/event-stream');
+    const ended = metrics.opened(type);
     stream.onClose(() => ended(stream.closeReason));
     bind(stream, args.contextValue, subscription);
     if (lastEventId(request) !== undefined) metrics.resumed();

@@ -4,8 +4,7 @@ import type { Config } from '../../../platform/config/config.ts';
 import type { Clock } from '../../../platform/deadline.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import type { Metrics } from '../../../platform/metrics/metrics.ts';
-import { createDocumentCache, type DocumentCache } from '../document-cache.ts';
-import type { RequestedDocuments } from '../operation-stages.ts';
+import { createDocumentCache } from '../document-cache.ts';
 import { createCatalog } from './catalog.ts';
 import { createRequestedDocuments } from './requests.ts';
 import { createUnpublishedUsage } from './unpublished-usage.ts';
@@ -30,15 +29,7 @@ const LOOK_UPS = 'published documents';
 /** Uses are stored together, because thousands of documents are used for the first time after a start or a release. */
 const USES_MS = 1_000;
 
-export interface TrustedDocuments {
-  readonly documents: DocumentCache;
-  readonly requested: RequestedDocuments;
-  /** Starts a check for documents that were retired. */
-  recheck(): void;
-  close(): Promise<void>;
-}
-
-export function createTrustedDocuments(options: TrustedDocumentsOptions): TrustedDocuments {
+export function createTrustedDocuments(options: TrustedDocumentsOptions) {
   const { config, schema, database, clock, metrics, log, hears } = options;
   const { introspection, operationLimits: limits, trustedDocuments: policy, credentialRecheckMs } = config;
   const documents = createDocumentCache({ schema, introspection, limits });
@@ -74,8 +65,9 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
       uses,
       recordUse: (id) => used.add(id),
     }),
+    /** Starts a check for documents that were retired. */
     recheck: catalog.recheck,
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer);
       storeUses();
       catalog.close();
@@ -83,3 +75,5 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
     },
   };
 }
+
+export type TrustedDocuments = ReturnType<typeof createTrustedDocuments>;

@@ -16,12 +16,6 @@ export interface UnpublishedUsageOptions {
   readonly log: Logger;
 }
 
-export interface UnpublishedUsage {
-  /** No request waits for the database. */
-  note(caller: Caller | undefined, document: PreparedDocument): void;
-  close(): Promise<void>;
-}
-
 interface Use {
   readonly names: string | undefined;
   count: number;
@@ -61,12 +55,7 @@ function computeKeyDigest(key: string): string {
 }
 
 /** Counts in memory and stores every 10 s, so a killed process loses the counts since then. */
-export function createUnpublishedUsage({
-  database,
-  metrics,
-  all,
-  log,
-}: UnpublishedUsageOptions): UnpublishedUsage {
+export function createUnpublishedUsage({ database, metrics, all, log }: UnpublishedUsageOptions) {
   const unpublished = metrics.fastCounter(
     'content_graph_graphql_unpublished_operations_total',
     'Operations whose document is not published, by client.',
@@ -125,7 +114,8 @@ export function createUnpublishedUsage({
   }
 
   return {
-    note(caller, document) {
+    /** No request waits for the database. */
+    note(caller: Caller | undefined, document: PreparedDocument): void {
       const { client, kind } = reportedClient(caller);
       const key = toKey(document);
       const use = clients.get(client)?.texts.get(key);
@@ -135,3 +125,5 @@ export function createUnpublishedUsage({
     close: storePeriodically(FLUSH_MS, flush),
   };
 }
+
+export type UnpublishedUsage = ReturnType<typeof createUnpublishedUsage>;
