@@ -280,6 +280,7 @@ export function createApp({
     watchBlocked: restrictions.watch,
     fanOut,
     shareEvents,
+    listener,
     onCommit: eventNotifier.notify,
     origin,
   });
