@@ -98,8 +98,8 @@ export interface BuilderTypes {
 /**
  * The first plugin is the outermost wrapper of a resolver. First exceptions become rejections, then the scope is
  * checked, and a mutation clears the loader caches. Look-ahead then checks the rows that a resolver reads, and keys are
- * loaded last. Resolvers do not run if the database writes the response or a mutation is a single statement, so the paths
- * without resolvers repeat the work of each plugin that wraps resolvers.
+ * loaded last. Resolvers do not run if the database writes the response or a mutation is a single statement. The paths without
+ * resolvers therefore repeat the work of each plugin that wraps resolvers.
  */
 export function createBuilder() {
   const builder = new SchemaBuilder<BuilderTypes>({

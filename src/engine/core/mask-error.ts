@@ -143,13 +143,8 @@ function publish(
   return result;
 }
 
-export interface ErrorResponse extends Pick<PublicError, 'code' | 'status' | 'headers'> {
-  readonly message: string;
-  readonly entry: object;
-}
-
 /** Masks an error outside an execution, where errors rarely have locations. */
-export function toErrorResponse(error: unknown, options: MaskOptions): ErrorResponse {
+export function toErrorResponse(error: unknown, options: MaskOptions) {
   if (error instanceof GraphQLError) {
     const entry = maskError(error, options);
     const { code, status, headers } = publicError(entry);

@@ -88,11 +88,7 @@ declare global {
   }
 }
 
-interface Options {
-  readonly singleStatement?: SingleStatement;
-  readonly locks?: RowLocks;
-  readonly prepare?: Prepare;
-}
+type Options = Pick<PothosSchemaTypes.FieldOptions, 'singleStatement' | 'locks' | 'prepare'>;
 
 const idIn = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && 'id' in value ? value.id : value;

@@ -31,14 +31,10 @@ declare global {
   }
 }
 
-interface Permissions {
-  readonly scope?: Scope | readonly Scope[];
-  readonly session?: boolean;
-  readonly ownOnly?: boolean;
-  readonly scopeForOwn?: Scope;
-  readonly scopeForOthers?: Scope;
-  readonly secret?: boolean;
-}
+type Permissions = Pick<
+  PothosSchemaTypes.FieldOptions,
+  'scope' | 'session' | 'ownOnly' | 'scopeForOwn' | 'scopeForOthers' | 'secret'
+>;
 
 export function permissionsOf({
   extensions,

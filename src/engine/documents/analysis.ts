@@ -113,24 +113,6 @@ function computeFieldMergeCost(
   return { fields, pairs };
 }
 
-export interface DocumentAnalysis {
-  readonly fragments: Fragments;
-  /** The variables in directives. */
-  readonly conditions: readonly string[];
-  /** The variables that affect the cost are in directives and in arguments that size a list. */
-  readonly costVariables: readonly string[];
-  readonly aliases: number;
-  readonly directives: number;
-  readonly names: ReadonlySet<string>;
-  /** The spread that closes a cycle of fragments. */
-  readonly cycle: FragmentSpreadNode | undefined;
-  /** Fragments are expanded. */
-  readonly countNestedFields: (operation: ExecutableDefinitionNode) => number;
-  readonly introspectionTooDeep: boolean;
-  /** Must not be called if fragments form a cycle. */
-  readonly mergeCost: () => FieldMergeCost;
-}
-
 interface Outline {
   nestedFields: number;
   readonly spreads: FragmentSpreadNode[];
@@ -159,11 +141,7 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
 }
 
 /** Analyzes a document in one pass, because the visitor of graphql-js takes several times as long. */
-export function analyzeDocument(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  maxFields: number,
-): DocumentAnalysis {
+export function analyzeDocument(schema: GraphQLSchema, document: DocumentNode, maxFields: number) {
   const counted = countedArguments(schema);
   const fragments = fragmentsOf(document);
   const outlines = new Map<ExecutableDefinitionNode, Outline>();
@@ -236,17 +214,24 @@ export function analyzeDocument(
 
   return {
     fragments,
+    /** The variables in directives. */
     conditions: [...conditions],
+    /** The variables that affect the cost are in directives and in arguments that size a list. */
     costVariables: [...new Set([...conditions, ...sizes])],
     aliases,
     directives,
     names,
+    /** The spread that closes a cycle of fragments. */
     cycle,
+    /** Fragments are expanded. */
     countNestedFields: expand,
     introspectionTooDeep: goesTooDeep(schema, document, introspections),
-    mergeCost() {
+    /** Must not be called if fragments form a cycle. */
+    mergeCost(): FieldMergeCost {
       mergeCost ??= computeFieldMergeCost(document, fragments, maxFields);
       return mergeCost;
     },
   };
 }
+
+export type DocumentAnalysis = ReturnType<typeof analyzeDocument>;

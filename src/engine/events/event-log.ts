@@ -72,11 +72,18 @@ export interface LogSlice {
   readonly blocked: boolean;
 }
 
+const positionOf = (era: number, xid: string, id: number, checksum: string): ChecksummedPosition => ({
+  logEpoch: era,
+  xid: BigInt(xid),
+  id,
+  checksum,
+});
+
 function eventOf({ era, xid, id, ...row }: EventRow): LogEvent | undefined {
   if (xid === null) return undefined;
   const { kind, aggregateId, entityId, authorId, createdAt, trace } = row;
   const record = { kind, aggregateId, entityId, authorId, createdAt, trace };
-  return { ...record, position: { logEpoch: era, xid: BigInt(xid), id, checksum: eventChecksum(record) } };
+  return { ...record, position: positionOf(era, xid, id, eventChecksum(record)) };
 }
 
 function sliceOf(rows: readonly EventRow[]): LogSlice {
@@ -135,14 +142,9 @@ const FILTERED = {
   author: filteredBy('of_owner', afterBaseWith('owner_id', '$6::uuid')),
 };
 
-export interface FilteredSlice extends LogSlice {
-  /** The position up to which the log was searched. */
-  readonly end: ChecksummedPosition | undefined;
-}
-
 /**
  * Examines the next `looks` events of the filter's aggregate or author, or of the whole log if the filter has
- * neither.
+ * neither. `end` is the position up to which the log was searched.
  * @throws {DatabaseError}
  */
 export async function readFiltered(
@@ -150,7 +152,7 @@ export async function readFiltered(
   { id, checksum }: EventName,
   { kinds, aggregateId, authorId, nothing }: EventFilter,
   { limit, looks }: { readonly limit: number; readonly looks: number },
-): Promise<FilteredSlice> {
+): Promise<LogSlice & { readonly end: ChecksummedPosition | undefined }> {
   const values = [id, checksum, limit, looks, nothing === true ? [] : (kinds ?? null), authorId ?? null];
   const rows =
     aggregateId !== undefined
@@ -162,7 +164,7 @@ export async function readFiltered(
   const end =
     first === undefined || first.endXid === null
       ? undefined
-      : { logEpoch: first.endEra, xid: BigInt(first.endXid), id: first.endId, checksum: first.endChecksum };
+      : positionOf(first.endEra, first.endXid, first.endId, first.endChecksum);
   return { ...slice, end: last ?? end };
 }
 
@@ -214,13 +216,8 @@ const READ_NOW = statement<NowRow>(
 function beforeOf({ newestXid, newestId, newestChecksum, running }: NowRow): CommittedBefore | undefined {
   // With more transactions than fit into an id, the reader also gets older events, but loses none.
   if (newestXid === null || running.length > MAX_RUNNING) return undefined;
-  return {
-    logEpoch: CURRENT_LOG_EPOCH,
-    xid: BigInt(newestXid),
-    id: newestId,
-    checksum: newestChecksum,
-    running: running.map(BigInt),
-  };
+  const newest = positionOf(CURRENT_LOG_EPOCH, newestXid, newestId, newestChecksum);
+  return { ...newest, running: running.map(BigInt) };
 }
 
 /**
@@ -237,8 +234,7 @@ export async function readNow(database: Database, log: Logger): Promise<ReaderPo
   if (row === undefined) throw new Error('the event log has no state row');
   const { generation, first } = toLogState(row);
   const { era, xid, id, checksum } = row;
-  const settled: ChecksummedPosition =
-    xid === null ? first : { logEpoch: era, xid: BigInt(xid), id, checksum };
+  const settled = xid === null ? first : positionOf(era, xid, id, checksum);
   return { generation, ...(isAfter(first, settled) ? first : settled), before: beforeOf(row) };
 }
 
@@ -280,7 +276,7 @@ export async function findEvents(
     const row = found.get(index + 1);
     if (row === undefined) return undefined;
     const { era, xid, id } = row;
-    return { generation: toLogState(row).generation, logEpoch: era, xid: BigInt(xid), id, checksum };
+    return { generation: toLogState(row).generation, ...positionOf(era, xid, id, checksum) };
   });
 }
 

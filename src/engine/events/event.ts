@@ -76,11 +76,6 @@ export interface ReaderPosition extends ChecksummedPosition {
   readonly before: CommittedBefore | undefined;
 }
 
-interface Passed {
-  readonly readerPosition: ReaderPosition;
-  readonly skipped: boolean;
-}
-
 function restOf(before: CommittedBefore | undefined, at: LogPosition): CommittedBefore | undefined {
   if (before === undefined || !isAfter(before, at)) return undefined;
   const running = before.running.filter((xid) => xid >= at.xid);
@@ -97,7 +92,7 @@ export const advance = (
   before: restOf(before, position),
 });
 
-export function pass({ generation, before }: ReaderPosition, { position }: LogEvent): Passed {
+export function pass({ generation, before }: ReaderPosition, { position }: LogEvent) {
   const skipped =
     before !== undefined && !isAfter(position, before) && !before.running.includes(position.xid);
   return { readerPosition: advance({ generation, before, ...position }, position), skipped };

@@ -19,11 +19,6 @@ export interface EventPlan {
   readonly maxBytes: number;
 }
 
-export interface SubscribedEvents {
-  readonly mapping: EventMapping;
-  readonly filter: EventFilter;
-}
-
 /**
  * Throws if the root field of a subscription has no events.
  * @throws {ApiError} BAD_USER_INPUT for invalid arguments
@@ -32,7 +27,7 @@ export function subscribedEvents(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
   { plans }: Context,
-): SubscribedEvents {
+): { readonly mapping: EventMapping; readonly filter: EventFilter } {
   const root = args.schema.getSubscriptionType();
   if (root == null) throw new Error('the schema has no subscriptions');
   const info = { fragments: plans.fragments, variableValues: NO_VARIABLES };

@@ -277,16 +277,11 @@ function leftPart(
   };
 }
 
-export interface DatabaseResponse {
-  readonly response: string;
-  /** Undefined if the response is complete. */
-  readonly left: LeftPart | undefined;
-}
-
 /**
  * Renders a query, or some of its root fields, with at most one statement, which writes the `data` of the response.
  * The service then parses, resolves and serialises nothing.
- * @returns undefined if the database can write no root field; an execution then responds with its usual errors
+ * @returns the response, and the part that resolvers execute, if any; undefined if the database can write no root field.
+ * An execution then responds with its usual errors.
  * @throws {DatabaseError}
  * @throws {ApiError} COMPLEXITY_LIMIT if the response is too large
  */
@@ -294,7 +289,7 @@ export async function renderInDatabase(
   args: ExecutionArgs,
   operation: OperationDefinitionNode,
   context: Context,
-): Promise<DatabaseResponse | undefined> {
+): Promise<{ readonly response: string; readonly left: LeftPart | undefined } | undefined> {
   const planned = planFullQuery(args, operation, context);
   if (planned === undefined) return undefined;
   const { plan, given } = planned;

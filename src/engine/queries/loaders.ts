@@ -95,8 +95,7 @@ function columnsFor<Row extends object>({ entity }: ListRelation<Row>, names: Re
 
 type ReadRow<Row> = Row & { readonly [MATCHES]?: boolean; readonly [IS_LAST]?: boolean };
 
-interface PageRead {
-  readonly key: PageOfParent;
+interface PageRead extends PageOfParent {
   readonly isConnection: boolean;
 }
 
@@ -105,21 +104,12 @@ async function readShape<Row extends object>(
   relation: ListRelation<Row>,
   reads: readonly PageRead[],
   names: ReadonlySet<string>,
-): Promise<Map<PageRead, ReadRow<Row>[]>> {
+): Promise<[PageRead, ReadRow<Row>[]][]> {
   const [first] = reads;
-  if (first === undefined) return new Map();
-  const pages = pagesStatement(relation, first.key.page, columnsFor(relation, names), first.isConnection);
-  const rows = await queryWritten(
-    db,
-    pages,
-    reads.map(({ key }) => key),
-  );
-  const lists = new Map<PageRead, ReadRow<Row>[]>(reads.map((read) => [read, []]));
-  for (const row of rows) {
-    const read = reads[row[PAGE_NUMBER] - 1];
-    if (read !== undefined) lists.get(read)?.push(row);
-  }
-  return lists;
+  if (first === undefined) return [];
+  const pages = pagesStatement(relation, first.page, columnsFor(relation, names), first.isConnection);
+  const rows = Map.groupBy(await queryWritten(db, pages, reads), (row) => row[PAGE_NUMBER]);
+  return reads.map((read, index) => [read, rows.get(index + 1) ?? []]);
 }
 
 export function readPage<Row extends object>(
@@ -133,19 +123,19 @@ export function readPage<Row extends object>(
 }
 
 /** Takes one statement for each shape of pages, and for each filter. */
-export async function readChildPages<Row extends object>(
+async function readChildPages<Row extends object>(
   { db, plans }: Pick<Context, 'db' | 'plans'>,
   relation: ListRelation<Row>,
   reads: readonly PageRead[],
 ): Promise<ReadRow<Row>[][]> {
   const shapes = Map.groupBy(
     reads,
-    ({ key: { page }, isConnection }) => `${isConnection} ${pagesShape(page)} ${JSON.stringify(page.filter)}`,
+    ({ page, isConnection }) => `${isConnection} ${pagesShape(page)} ${JSON.stringify(page.filter)}`,
   );
   const parts = await Promise.all(
     [...shapes.values()].map((group) => readShape(db, relation, group, plans.names)),
   );
-  const lists = new Map(parts.flatMap((part) => [...part]));
+  const lists = new Map(parts.flat());
   return reads.map((read) => lists.get(read) ?? []);
 }
 
@@ -197,7 +187,7 @@ function loadRows<Row extends object>(
   page: PageRange,
   isConnection: boolean,
 ): Promise<readonly ReadRow<Row>[][]> {
-  const reads = parentIds.map((id) => ({ key: { id, page }, isConnection }));
+  const reads = parentIds.map((id) => ({ id, page, isConnection }));
   return inLoaderBatch(context, relation, reads, (all) => readChildPages(context, relation, all));
 }
 

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { lookUp } from '../../../auth/secrets.ts';
 import type { Queryable, Statement } from '../../../database/statement.ts';
 import { coalesceRuns } from '../../../platform/async.ts';
+import { getOrCreate } from '../../../platform/cache.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import { createOutageReporter } from '../../../platform/log/log-limits.ts';
 import type { DocumentCache } from '../document-cache.ts';
@@ -52,8 +53,7 @@ function createKnownPublished<Row extends { readonly key: string }, Value extend
     },
     /** Calls `onRetired` once a recheck finds that the key is no longer published. */
     watch(key: string, onRetired: () => void): () => void {
-      const streams = watched.get(key) ?? new Set();
-      watched.set(key, streams.add(onRetired));
+      const streams = getOrCreate(watched, key, () => new Set()).add(onRetired);
       return () => {
         streams.delete(onRetired);
         if (streams.size === 0 && watched.get(key) === streams) watched.delete(key);

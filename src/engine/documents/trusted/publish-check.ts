@@ -5,14 +5,7 @@ import { createDocumentCache } from '../document-cache.ts';
 import { createOperationLimiter, rejectForCaller } from '../limits.ts';
 import type { PreparedDocument, PreparedOperation } from '../prepared-operation.ts';
 
-export type DocumentCheckResult = { readonly document: PreparedDocument } | { readonly reason: string };
-
-/** Results do not depend on variables. */
-export interface DocumentCheck {
-  check(text: string): DocumentCheckResult;
-  /** Identifies the schema and the rules of the check. */
-  readonly schemaId: string;
-}
+type DocumentCheckResult = { readonly document: PreparedDocument } | { readonly reason: string };
 
 const NUL = '\u0000';
 
@@ -42,7 +35,7 @@ const named = ({ names }: PreparedDocument, reason: string): string =>
 export function createDocumentCheck(
   schema: GraphQLSchema,
   { introspection, operationLimits: limits, maxBodyBytes }: Config,
-): DocumentCheck {
+) {
   const documents = createDocumentCache({ schema, introspection, limits });
   const limiter = createOperationLimiter(schema, limits);
 
@@ -63,8 +56,10 @@ export function createDocumentCheck(
   }
 
   return {
+    /** Identifies the schema and the rules of the check. */
     schemaId: documents.schemaId(),
-    check(text) {
+    /** The result does not depend on variables. */
+    check(text: string): DocumentCheckResult {
       if (Buffer.byteLength(text) > maxBodyBytes)
         return { reason: `It is larger than ${maxBodyBytes} bytes.` };
       if (text.includes(NUL) || !text.isWellFormed())
@@ -82,3 +77,5 @@ export function createDocumentCheck(
     },
   };
 }
+
+export type DocumentCheck = ReturnType<typeof createDocumentCheck>;
