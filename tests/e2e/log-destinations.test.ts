@@ -10,8 +10,6 @@ import { productionSettings } from '../support/processes/server.ts';
 import { AMPLE_TIMEOUTS } from '../support/settings.ts';
 
 const TOKEN = 'a token that only the operator of this service knows';
-/** More than a pipe holds. What happens beyond 8 MiB is in tests/unit/platform/log-output.test.ts. */
-const REQUESTS = 2_000;
 
 /** The service, whose standard output is what `stdout` says; nobody reads it. */
 async function launch(stdout: 'pipe' | number, settings: Settings = {}) {
@@ -89,15 +87,6 @@ describe('The service goes on and stops as ever', () => {
     );
     expect(await service.live()).toBe(true);
     await expectStops(service);
-  });
-
-  it('while nobody reads its log', async () => {
-    const service = await launch('pipe');
-    service.child.stdout?.pause();
-    await service.log(REQUESTS);
-    expect(await service.live()).toBe(true);
-    await expectStops(service);
-    expect(service.stderr).not.toContain('Error');
   });
 
   it('after the reader of its log has gone', async () => {

@@ -23,16 +23,8 @@ beforeAll(async () => {
 
 describe('OAuth over a socket', () => {
   it.each([
-    ['POST', '/oauth/authorize', 405],
-    ['GET', '/oauth/token', 405],
-    ['PUT', '/oauth/token', 405],
-    ['HEAD', '/oauth/token', 405],
-    ['DELETE', '/oauth/revoke', 405],
-    ['GET', '/oauth/introspect', 405],
-    ['POST', '/oauth/jwks', 405],
     ['HEAD', '/oauth/jwks', 200],
     ['HEAD', '/.well-known/oauth-authorization-server', 200],
-    ['POST', '/.well-known/oauth-authorization-server', 405],
     ['GET', '/oauth', 404],
     ['GET', '/oauth/', 404],
     ['GET', '/oauth/nothing', 404],
@@ -49,7 +41,6 @@ describe('OAuth over a socket', () => {
     const response = await socket.fetch(path, { method });
     expect(response.status).toBe(status);
     expect(response.headers.get('x-request-id')).toBeTruthy();
-    if (status === 405) expect(response.headers.get('allow')).toBeTruthy();
     const text = await response.text();
     if (method === 'HEAD' || status < 400 || path.endsWith('webfinger')) return;
     if (response.headers.get('content-type')?.startsWith('text/html')) expect(text).toContain('<h1>');
