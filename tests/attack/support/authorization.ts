@@ -28,11 +28,3 @@ export async function click(page: Page, button: string): Promise<void> {
   const found = await page.waitForSelector(`button::-p-text(${button})`);
   await found?.click();
 }
-
-export async function signInAt(page: Page, email: string, password: string): Promise<void> {
-  await page.bringToFront();
-  await page.waitForSelector('input[name=password]');
-  await page.type('input[name=email]', email);
-  await page.type('input[name=password]', password);
-  await click(page, 'Sign in');
-}
