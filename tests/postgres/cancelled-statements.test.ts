@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type Account, type TestApp, useApp } from '../support/app.ts';
+import { type TestApp, useAccount, useApp } from '../support/app.ts';
 import { createPost } from '../support/content.ts';
 import { holdTable, makeCommentsSlow, SLOW_BODY } from '../support/database/blocked.ts';
 import { connect, postgresOf } from '../support/database/postgres.ts';
@@ -67,9 +67,8 @@ describe('a statement of an operation past its time', () => {
   /** An instance on the same connections whose operations have little time. */
   const hastyInstance = () =>
     secondInstance(app, { config: { ...app.config, operationTimeoutMs: 2_000 }, clock });
-  let account: Account;
+  const account = useAccount(app);
   beforeAll(async () => {
-    account = await app.account();
     await makeCommentsSlow(app);
     await app.gql(QUERY, { key: account.key });
   });

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { type Account, useAccount, useApp } from '../support/app.ts';
 import { createComment, createPost } from '../support/content.ts';
 import { postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
@@ -17,10 +17,7 @@ interface Change {
 
 describe('an account that is deleted by an operator', () => {
   const app = useApp();
-  let reader: Account;
-  beforeAll(async () => {
-    reader = await app.account();
-  });
+  const reader = useAccount(app);
 
   const deleteAccount = async ({ email }: Account, posts: 'keep' | 'delete') => {
     const args = ['user', 'delete', email, '--content', posts];

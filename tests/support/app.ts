@@ -31,6 +31,12 @@ export interface Account {
   readonly key: string;
 }
 
+interface AccountOptions {
+  readonly role?: Role;
+  readonly scopes?: readonly Scope[];
+  readonly name?: string;
+}
+
 /** The service on a database of its own, and what a test needs to call it. */
 export interface TestApp {
   readonly app: App;
@@ -44,11 +50,7 @@ export interface TestApp {
   /** Posts a GraphQL request and reads the response. */
   gql(query: string, options?: GraphqlOptions): Promise<GraphQLResponse>;
   /** Makes an account with an API key of the scopes given, or of all that its role can hold. */
-  account(options?: {
-    readonly role?: Role;
-    readonly scopes?: readonly Scope[];
-    readonly name?: string;
-  }): Promise<Account>;
+  account(options?: AccountOptions): Promise<Account>;
 }
 
 export interface TestAppOptions {
@@ -168,5 +170,14 @@ export function useApp({ world = {}, ...options }: UseAppOptions = {}): TestApp 
     Object.assign(holder, started);
   });
   afterAll(() => stop());
+  return holder;
+}
+
+/** Makes an account before the tests of a file or a `describe`. Read it inside tests only. */
+export function useAccount(app: TestApp, options?: AccountOptions): Account {
+  const holder = {} as Account;
+  beforeAll(async () => {
+    Object.assign(holder, await app.account(options));
+  });
   return holder;
 }

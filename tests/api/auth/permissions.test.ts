@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES, type Scope } from '../../../src/auth/scopes.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createComment, createPost } from '../../support/content.ts';
 import type { GraphQLResponse } from '../../support/graphql.ts';
 import { dataOf, expectForbidden, expectRejected } from '../../support/rejection.ts';
@@ -55,11 +55,10 @@ const TABLE: readonly (readonly [coordinate: string, scope: Scope, query: (ids: 
 ];
 
 const app = useApp();
-let owner: Account;
+const owner = useAccount(app, { role: 'admin' });
 let ids: Ids;
 
 beforeAll(async () => {
-  owner = await app.account({ role: 'admin' });
   const post = await createPost(app, owner.key);
   ids = { post, comment: await createComment(app, owner.key, post), user: owner.id };
 });

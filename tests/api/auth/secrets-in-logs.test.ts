@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { API_KEY } from '../../../src/auth/api-keys.ts';
 import { statement } from '../../../src/database/statement.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { useSocket } from '../../support/socket.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 
@@ -9,10 +9,7 @@ describe('secrets', () => {
   const app = useApp();
   const socket = useSocket(app);
   const unknown = API_KEY.generate();
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
 
   const json = { 'content-type': 'application/json' };
   /** Calls of every kind that end in every way, each with a credential in it. */
@@ -93,9 +90,9 @@ describe('secrets', () => {
   ];
 
   it.each(calls)('are in no log line after %s', async (_what, call) => {
-    for (const secret of [key, unknown]) await call(secret);
+    for (const secret of [caller.key, unknown]) await call(secret);
     const text = app.logged.join('');
-    for (const secret of [key, unknown]) {
+    for (const secret of [caller.key, unknown]) {
       expect(text).not.toContain(secret);
       // Not even most of one: only the prefix is for people to recognise it by.
       expect(text).not.toContain(secret.slice(0, 20));
@@ -105,12 +102,12 @@ describe('secrets', () => {
   it('are in no log line after an internal error', async () => {
     await app.database.query(statement('drop_events', 'DROP TABLE tags CASCADE'), []);
     const { status } = await app.gql('query ($tag: String) { posts(tag: $tag) { id } }', {
-      key,
-      variables: { tag: key },
+      key: caller.key,
+      variables: { tag: caller.key },
     });
     expect(status).toBe(500);
     const text = app.logged.join('');
     expect(text).toContain('graphql.internal_error');
-    expect(text).not.toContain(key);
+    expect(text).not.toContain(caller.key);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { SCOPES, type Scope } from '../../../src/auth/scopes.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { type Account, useAccount, useApp } from '../../support/app.ts';
 import { createComment, createPost } from '../../support/content.ts';
 import { gqlAs, visitor } from '../../support/credentials/session.ts';
 import type { GraphQLResponse } from '../../support/graphql.ts';
@@ -80,13 +80,12 @@ describe('User.email', () => {
   });
 
   describe('to a key without users:read', () => {
-    let account: Account;
+    const account = useAccount(app);
     let key: string;
     let own: string;
     let theirs: string;
 
     beforeAll(async () => {
-      account = await app.account();
       const other = await app.account();
       key = await keyOf(account, CONTENT);
       [own, theirs] = [await createPost(app, account.key), await createPost(app, other.key)];

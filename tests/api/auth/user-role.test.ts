@@ -1,20 +1,14 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { gqlAs, visitor } from '../../support/credentials/session.ts';
 import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { subscribe } from '../../support/streams/subscriber.ts';
 
 const app = useApp();
-let member: Account;
-let other: Account;
-let admin: Account;
-
-beforeAll(async () => {
-  member = await app.account({ name: 'Member' });
-  other = await app.account({ name: 'Other' });
-  admin = await app.account({ name: 'Admin', role: 'admin' });
-});
+const member = useAccount(app, { name: 'Member' });
+const other = useAccount(app, { name: 'Other' });
+const admin = useAccount(app, { name: 'Admin', role: 'admin' });
 
 describe('User.role', () => {
   const ALL = '{ users(limit: 10) { name role } }';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { buildASTSchema, parse, printSchema } from 'graphql';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { printedWithoutDeprecated } from '../../../scripts/released/without-deprecated.ts';
 import { usageReport } from '../../../src/admin/commands/deprecation-report.ts';
 import { oldDeprecatedUsage, storeDeprecatedUsage } from '../../../src/engine/documents/deprecated-usage.ts';
 import { adminCommand } from '../../support/admin-command.ts';
-import { type Account, ORIGIN, useApp } from '../../support/app.ts';
+import { ORIGIN, useAccount, useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { type Ask, withInstance } from '../../support/deprecating-instance.ts';
 import { startTestJobRunner } from '../../support/job-runner.ts';
@@ -24,10 +24,7 @@ const useOf = (client: string, count: number) => ({
 
 const app = useApp({ settings: { ANONYMOUS_READ: 'true' } });
 const schema = deprecatingSchema();
-let account: Account;
-beforeAll(async () => {
-  account = await app.account();
-});
+const account = useAccount(app);
 
 /** Does something with an instance of its own, which has stored what it counted when it resolves. */
 const counted = (work: (ask: Ask) => Promise<unknown>) => withInstance(app, schema, work);

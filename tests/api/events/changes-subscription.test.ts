@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { newId } from '../../../src/platform/ids.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { type Account, useAccount, useApp } from '../../support/app.ts';
 import { eventsReadable } from '../../support/database/events.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -22,12 +22,8 @@ import { issueToken, requestByToken } from '../../support/streams/stream-token.t
 import { requestStream } from '../../support/streams/subscriber.ts';
 
 const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
-let ada: Account;
-let linus: Account;
-beforeAll(async () => {
-  ada = await app.account({ name: 'Ada' });
-  linus = await app.account({ name: 'Linus' });
-});
+const ada = useAccount(app, { name: 'Ada' });
+const linus = useAccount(app, { name: 'Linus' });
 
 describe('A subscription to changes', () => {
   const readRejection = async (response: Response, multipart: boolean) => {

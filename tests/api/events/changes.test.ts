@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../support/app.ts';
 import { eventsReadable } from '../../support/database/events.ts';
 import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -15,12 +15,8 @@ import {
 import { subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 
 const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
-let ada: Account;
-let linus: Account;
-beforeAll(async () => {
-  ada = await app.account({ name: 'Ada' });
-  linus = await app.account({ name: 'Linus' });
-});
+const ada = useAccount(app, { name: 'Ada' });
+const linus = useAccount(app, { name: 'Linus' });
 
 /** Posts that stay, of both accounts, with comments of both. */
 interface Content {

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { useApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../support/app.ts';
 import { startCompressingProxy } from '../../support/compressing-proxy.ts';
 import { createPost } from '../../support/content.ts';
 import { NO_FAST_PATH, useSocket } from '../../support/socket.ts';
@@ -15,14 +15,11 @@ describe.each([
 ])('Through a proxy that compresses, by %s', (_path, options) => {
   const app = useApp();
   const socket = useSocket(app, options);
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
 
   it.each(FORMATS)('each event arrives before the next one is sent, over %s', async (format) => {
     // Otherwise the proxy holds back the headers of the response, too, and nothing below ends.
-    const direct = await requestStream(socket, { key, accept: ACCEPT[format] });
+    const direct = await requestStream(socket, { key: caller.key, accept: ACCEPT[format] });
     expect(direct.headers.get('cache-control')).toBe('no-store, no-transform');
     await direct.body?.cancel();
     const origin = await startCompressingProxy(socket.origin);
@@ -34,9 +31,9 @@ describe.each([
         return response;
       },
     };
-    const stream = await subscribeToChanges(through, { key, format, headers });
+    const stream = await subscribeToChanges(through, { key: caller.key, format, headers });
     for (const count of [1, 2, 3]) {
-      const id = await createPost(app, key, { title: `post ${count}` });
+      const id = await createPost(app, caller.key, { title: `post ${count}` });
       const got = await stream.count(count);
       expect(got.at(-1)?.told.postId).toBe(id);
     }

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/database/database.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { readMetric } from '../../support/metrics.ts';
@@ -14,10 +14,7 @@ const queryOf = (n: number) =>
 
 describe('events that many subscribers get at once', () => {
   const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
 
   /** The database, with a lock on what reads users for events, and how many such reads were on their way at most. */
   function held({ database }: { database: Database }) {
@@ -50,17 +47,17 @@ describe('events that many subscribers get at once', () => {
     const { watched, reads, open } = held(app);
     const instance = secondInstance(app, { database: watched, lookAhead: false });
     const streams = await Promise.all(
-      Array.from({ length: STREAMS }, (_, n) => subscribe(instance, { key, query: queryOf(n) })),
+      Array.from({ length: STREAMS }, (_, n) => subscribe(instance, { key: caller.key, query: queryOf(n) })),
     );
     const connections = app.config.database.kind === 'postgres' ? app.config.database.poolSize : 1;
     // Half, and the one that is there for others: this account is alone.
     const places = connections === 1 ? 1 : Math.min(connections / 2 + 1, connections - 1);
-    await createPost(app, key, { title: 'for all' });
+    await createPost(app, caller.key, { title: 'for all' });
     await expect
       .poll(() => readMetric(instance, 'content_graph_event_executions_waiting'))
       .toBe(STREAMS - places);
     expect(await readMetric(instance, 'content_graph_event_executions_running')).toBe(places);
-    const query = await instance.fetch('/graphql', graphqlPost('{ posts { title } }', { key }));
+    const query = await instance.fetch('/graphql', graphqlPost('{ posts { title } }', { key: caller.key }));
     expect(await query.json()).toMatchObject({ data: { posts: [{ title: 'for all' }] } });
     open();
     for (const { receive } of streams)
@@ -81,10 +78,10 @@ describe('events that many subscribers get at once', () => {
     };
     const instance = secondInstance(app, { database: counted, lookAhead: false });
     const streams = await Promise.all(
-      Array.from({ length: STREAMS }, (_, n) => subscribe(instance, { key, query: queryOf(n) })),
+      Array.from({ length: STREAMS }, (_, n) => subscribe(instance, { key: caller.key, query: queryOf(n) })),
     );
     const before = begun;
-    await createPost(app, key, { title: 'for nobody' });
+    await createPost(app, caller.key, { title: 'for nobody' });
     await expect
       .poll(() => readMetric(instance, 'content_graph_event_executions_waiting'))
       .toBeGreaterThan(0);

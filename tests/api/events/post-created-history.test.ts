@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { pruneEvents } from '../../../src/engine/events/event-log.ts';
 import { renewLog } from '../../../src/engine/events/log-state.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { dropEvents } from '../../support/database/events.ts';
 import { readMetric } from '../../support/metrics.ts';
@@ -18,13 +18,10 @@ const METHODS: readonly Method[] = ['GET', 'POST'];
 
 describe.each(METHODS)('an event id that cannot be gone on from, over %s', (method) => {
   const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '10000' } });
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
   const opened: Subscriber[] = [];
   const open = async (header?: string) => {
-    const stream = await subscribe(app, { key, method, header });
+    const stream = await subscribe(app, { key: caller.key, method, header });
     opened.push(stream);
     return stream;
   };
@@ -44,7 +41,7 @@ describe.each(METHODS)('an event id that cannot be gone on from, over %s', (meth
     expect(await stream.event()).toMatchObject({ event: 'complete', data: '' });
     expect(await stream.block()).toBeUndefined();
     const onward = await open(id);
-    await createPost(app, key, { title: 'onward' });
+    await createPost(app, caller.key, { title: 'onward' });
     expect((await onward.receive()).title).toBe('onward');
     await onward.close();
   }
@@ -73,18 +70,18 @@ describe.each(METHODS)('an event id that cannot be gone on from, over %s', (meth
   it('is EVENT_HISTORY_EXPIRED once retention has dropped what came after it', async () => {
     const { startId } = await open();
     await closeAll();
-    await createPost(app, key);
+    await createPost(app, caller.key);
     await dropEvents(app);
     await expectRejected(await open(startId), 'EVENT_HISTORY_EXPIRED');
   });
 
   it('is good while nothing after it was dropped', async () => {
     const stream = await open();
-    await createPost(app, key, { title: 'last seen' });
+    await createPost(app, caller.key, { title: 'last seen' });
     const seen = (await stream.until('last seen')).at(-1)?.id ?? '';
     await dropEvents(app);
     const fresh = await open();
-    await createPost(app, key, { title: 'after the pruning' });
+    await createPost(app, caller.key, { title: 'after the pruning' });
     for (const id of [seen, fresh.startId]) {
       expect(titlesOf(await (await open(id)).until('after the pruning'))).toEqual(['after the pruning']);
     }
@@ -92,7 +89,7 @@ describe.each(METHODS)('an event id that cannot be gone on from, over %s', (meth
 
   it('is EVENT_HISTORY_EXPIRED in another generation of the log', async () => {
     const stream = await open();
-    await createPost(app, key, { title: 'of the old generation' });
+    await createPost(app, caller.key, { title: 'of the old generation' });
     const seen = (await stream.until('of the old generation')).at(-1)?.id ?? '';
     await renewLog(app.database);
     await expectRejected(await open(seen), 'EVENT_HISTORY_EXPIRED');
@@ -101,16 +98,16 @@ describe.each(METHODS)('an event id that cannot be gone on from, over %s', (meth
 
   it('is not given out any more by streams that were open when another generation began', async () => {
     const stream = await open();
-    await createPost(app, key, { title: 'before' });
+    await createPost(app, caller.key, { title: 'before' });
     await stream.until('before');
     await renewLog(app.database);
-    await createPost(app, key, { title: 'after' });
+    await createPost(app, caller.key, { title: 'after' });
     await expect(stream.stream.event()).rejects.toThrow();
   });
 
   it('drops only what is older than the retention', async () => {
     const { startId } = await open();
-    await createPost(app, key, { title: 'young' });
+    await createPost(app, caller.key, { title: 'young' });
     expect(await pruneEvents(app.database, 3_600_000)).toBe(0);
     expect((await (await open(startId)).receive()).title).toBe('young');
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { useApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { type Method, subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 
@@ -15,15 +15,13 @@ const fresh = () => {
 
 describe.each(METHODS)('Subscription.postCreated resumed over %s', (method) => {
   const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
   const post = async (title = fresh()) => {
-    await createPost(app, key, { title });
+    await createPost(app, caller.key, { title });
     return title;
   };
-  const open = (ids: { header?: string; parameter?: string } = {}) => subscribe(app, { key, method, ...ids });
+  const open = (ids: { header?: string; parameter?: string } = {}) =>
+    subscribe(app, { key: caller.key, method, ...ids });
 
   it('opens with one block of `retry` and `id`, without data', async () => {
     const stream = await open();
@@ -94,20 +92,23 @@ describe.each(METHODS)('Subscription.postCreated resumed over %s', (method) => {
 
   it('leaves out a post that was deleted meanwhile, also right after it went out', async () => {
     const { live, id } = await openAndFollow();
-    const gone = await createPost(app, key, { title: 'to be deleted' });
+    const gone = await createPost(app, caller.key, { title: 'to be deleted' });
     await live.until('to be deleted');
     const title = await post();
-    await app.gql('mutation ($id: ID!) { deletePost(id: $id) }', { key, variables: { id: gone } });
+    await app.gql('mutation ($id: ID!) { deletePost(id: $id) }', {
+      key: caller.key,
+      variables: { id: gone },
+    });
     const resumed = await open({ header: id });
     expect((await resumed.receive()).title).toBe(title);
   });
 
   it('shows a replayed post as it is now', async () => {
     const { live, id } = await openAndFollow();
-    const edited = await createPost(app, key, { title: 'before' });
+    const edited = await createPost(app, caller.key, { title: 'before' });
     await live.until('before');
     await app.gql('mutation ($id: ID!) { updatePost(id: $id, title: "after") { id } }', {
-      key,
+      key: caller.key,
       variables: { id: edited },
     });
     expect((await (await open({ header: id })).receive()).title).toBe('after');

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { useApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -7,21 +7,18 @@ import { requestStream, subscribe, titlesOf } from '../../support/streams/subscr
 
 describe('event streams', () => {
   const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
 
   it('get one event for each post that is committed and none for one rolled back', async () => {
-    const stream = await subscribe(app, { key });
+    const stream = await subscribe(app, { key: caller.key });
     await app.gql(
       'mutation { a: createPost(title: "kept", body: "b") { id } b: createPost(title: "undone", body: "") { id } }',
-      { key },
+      caller,
     );
-    await app.gql('mutation { createPost(title: "undone", body: "") { id } }', { key });
-    await createPost(app, key, { title: 'the end' });
+    await app.gql('mutation { createPost(title: "undone", body: "") { id } }', caller);
+    await createPost(app, caller.key, { title: 'the end' });
     const titles = titlesOf(await stream.until('the end'));
-    const { data } = await app.gql('{ posts(limit: 100) { title } }', { key });
+    const { data } = await app.gql('{ posts(limit: 100) { title } }', caller);
     const stored = data.posts.map(({ title }: { title: string }) => title).reverse();
     expect(titles).toEqual(stored);
     expect(titles).not.toContain('undone');
@@ -29,11 +26,11 @@ describe('event streams', () => {
 
   it('get the posts made at another instance, and resume there', async () => {
     const other = secondInstance(app);
-    const stream = await subscribe(other, { key });
-    await createPost(app, key, { title: 'from elsewhere' });
+    const stream = await subscribe(other, { key: caller.key });
+    await createPost(app, caller.key, { title: 'from elsewhere' });
     const [event] = await stream.until('from elsewhere');
-    await createPost(app, key, { title: 'later' });
-    const moved = await subscribe(app, { key, header: event?.id });
+    await createPost(app, caller.key, { title: 'later' });
+    const moved = await subscribe(app, { key: caller.key, header: event?.id });
     expect(titlesOf(await moved.until('later'))).toEqual(['later']);
   });
 
@@ -46,11 +43,11 @@ describe('event streams', () => {
       'content_graph_event_streams_aborted_total',
     ];
     const read = async () => Promise.all(names.map((name) => readMetric(app, name)));
-    const stream = await subscribe(app, { key });
+    const stream = await subscribe(app, { key: caller.key });
     const before = await read();
-    await createPost(app, key, { title: 'counted' });
+    await createPost(app, caller.key, { title: 'counted' });
     await stream.until('counted');
-    const resumed = await subscribe(app, { key, header: stream.startId });
+    const resumed = await subscribe(app, { key: caller.key, header: stream.startId });
     await resumed.until('counted');
     const after = await read();
     expect(after.map((value, index) => value - (before[index] ?? 0))).toEqual([1, 2, 1, 1, 0]);
@@ -60,7 +57,7 @@ describe('event streams', () => {
     const before = await readMetric(app, 'content_graph_event_streams_open');
     const attempts = Array.from({ length: 30 }, async (_, turns) => {
       const gone = new AbortController();
-      const response = requestStream(app, { key, signal: gone.signal });
+      const response = requestStream(app, { key: caller.key, signal: gone.signal });
       for (let turn = 0; turn < turns * 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       gone.abort();
       await response.then(({ body }) => body?.cancel()).catch(() => undefined);

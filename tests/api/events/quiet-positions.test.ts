@@ -1,6 +1,6 @@
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { decodeEventId } from '../../../src/engine/events/event.ts';
-import { type Account, type TestApp, useApp } from '../../support/app.ts';
+import { type TestApp, useAccount, useApp } from '../../support/app.ts';
 import { eventsReadable } from '../../support/database/events.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { readMetric } from '../../support/metrics.ts';
@@ -19,12 +19,8 @@ import { issueToken, requestByToken } from '../../support/streams/stream-token.t
 import { requestStream, subscribe, titlesOf } from '../../support/streams/subscriber.ts';
 
 const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
-let ada: Account;
-let linus: Account;
-beforeAll(async () => {
-  ada = await app.account();
-  linus = await app.account();
-});
+const ada = useAccount(app);
+const linus = useAccount(app);
 
 /** The post on which nothing happens, and the one on which all happens. */
 let quiet = '';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { statement } from '../../../src/database/statement.ts';
-import { type Account, type TestApp, useApp } from '../../support/app.ts';
+import { type TestApp, useAccount, useApp } from '../../support/app.ts';
 import { createComment, createPost, seedPosts } from '../../support/content.ts';
 import { eventsReadable } from '../../support/database/events.ts';
 import { watchedDatabase } from '../../support/database/watched.ts';
@@ -13,10 +13,9 @@ const STREAMS = 200;
 const MANY = 3_000;
 
 const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
-let ada: Account;
+const ada = useAccount(app);
 let posts: readonly string[] = [];
 beforeAll(async () => {
-  ada = await app.account();
   posts = await seedPosts(
     app,
     Array.from({ length: STREAMS }, () => ({ authorId: ada.id })),

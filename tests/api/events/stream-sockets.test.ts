@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket as NetSocket } from 'node:net';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { useApp } from '../../support/app.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { useSocket } from '../../support/socket.ts';
@@ -9,10 +9,7 @@ import { useSocket } from '../../support/socket.ts';
 const ORIGIN = 'https://pages.example.com';
 const app = useApp({ settings: { CORS_ORIGINS: ORIGIN } });
 const socket = useSocket(app);
-let key = '';
-beforeAll(async () => {
-  ({ key } = await app.account());
-});
+const caller = useAccount(app);
 
 /** Nearly as long as a post can be. */
 const LONG = 'b'.repeat(50_000);
@@ -54,7 +51,7 @@ const MULTIPART: Transport = {
   opening: /\r\n\r\n\{\}\r\n--graphql/,
 };
 const TRANSPORTS = [SSE, MULTIPART];
-const fields = ({ accept }: Transport = SSE) => [`accept: ${accept}`, `authorization: Bearer ${key}`];
+const fields = ({ accept }: Transport = SSE) => [`accept: ${accept}`, `authorization: Bearer ${caller.key}`];
 
 /** The events of a stream, out of its chunks (RFC 9112 section 7.1) if it has any. */
 function bodyOf(text: string): string {
@@ -83,7 +80,7 @@ describe('an event stream on a socket', () => {
       connection.write(get(TITLES, version, fields(transport)));
       await expect.poll(() => received.text).toMatch(transport.opening);
       for (const title of ['a', 'ä€𝔹']) {
-        await createPost(app, key, { title });
+        await createPost(app, caller.key, { title });
         await expect.poll(() => received.text).toContain(`"title":"${title}"`);
       }
       expect(/^transfer-encoding: chunked\r$/im.test(received.text)).toBe(version === '1.1');
@@ -103,11 +100,11 @@ describe('an event stream on a socket', () => {
       while ((await readMetric(app, 'content_graph_event_streams_lagging')) === 0) {
         expect(titles.length).toBeLessThan(1_000);
         titles.push(`${titles.length}`);
-        await createPost(app, key, { title: `${titles.length - 1}`, body: LONG });
+        await createPost(app, caller.key, { title: `${titles.length - 1}`, body: LONG });
       }
       for (const title of ['late', 'later', 'last']) {
         titles.push(title);
-        await createPost(app, key, { title });
+        await createPost(app, caller.key, { title });
       }
       connection.resume();
       await expect.poll(() => received.text).toContain('"title":"last"');
@@ -122,11 +119,11 @@ describe('an event stream on a socket', () => {
     async (transport) => {
       const { connection, received } = await dial();
       const query = new URLSearchParams({ query: '{ posts(limit: 100) { title } }' });
-      const request = get(`/graphql?${query}`, '1.1', [`authorization: Bearer ${key}`]);
+      const request = get(`/graphql?${query}`, '1.1', [`authorization: Bearer ${caller.key}`]);
       connection.write(request + request + get(TITLES, '1.1', fields(transport)));
       await expect.poll(() => received.text).toMatch(transport.opening);
       const title = `after two answers, over ${transport.name}`;
-      await createPost(app, key, { title });
+      await createPost(app, caller.key, { title });
       await expect.poll(() => received.text).toContain(`"title":"${title}"`);
       const stream = received.text.slice(received.text.lastIndexOf('HTTP/1.1 200 OK'));
       expect(titlesIn(stream)).toEqual([title]);
@@ -138,7 +135,7 @@ describe('an event stream on a socket', () => {
     connection.write(get(TITLES, '1.1', [...fields(), `origin: ${ORIGIN}`]));
     await expect.poll(() => received.text).toMatch(/retry: 1000/);
     expect(received.text.toLowerCase()).toContain(`access-control-allow-origin: ${ORIGIN}\r\n`);
-    await createPost(app, key, { title: 'from afar' });
+    await createPost(app, caller.key, { title: 'from afar' });
     await expect.poll(() => titlesIn(received.text)).toEqual(['from afar']);
     connection.destroy();
   });
@@ -153,7 +150,7 @@ describe('an event stream on a socket', () => {
       for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       connection.destroy();
     }
-    await createPost(app, key, { title: 'for nobody' });
+    await createPost(app, caller.key, { title: 'for nobody' });
     // A request that was read late opens a stream late.
     await expect.poll(socket.connections).toBe(0);
     await expect.poll(open).toBe(0);

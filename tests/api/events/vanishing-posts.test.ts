@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/database/database.ts';
 import { statement } from '../../../src/database/statement.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -14,10 +14,7 @@ describe.each([
   'a post that changes while its event is read (look-ahead: $lookAhead)',
   ({ lookAhead, postRead, authorsRead }) => {
     const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '1000' } });
-    let key = '';
-    beforeAll(async () => {
-      ({ key } = await app.account());
-    });
+    const caller = useAccount(app);
 
     /** An instance where `meddle` runs once, right before the first statement of an event with that name. */
     function meddling(name: string, meddle: () => Promise<unknown>) {
@@ -42,7 +39,7 @@ describe.each([
     }
 
     const remove = (id: string) =>
-      app.gql('mutation ($id: ID!) { deletePost(id: $id) }', { key, variables: { id } });
+      app.gql('mutation ($id: ID!) { deletePost(id: $id) }', { key: caller.key, variables: { id } });
 
     /** A post with a comment by somebody of its own, whose event is held back until the stream is open. */
     async function scene(
@@ -51,8 +48,8 @@ describe.each([
       meddle: (ids: { post: string; commenter: string }) => Promise<unknown>,
     ) {
       const commenter = await app.account({ name: 'Commenter' });
-      const before = await subscribe(app, { key });
-      const post = await createPost(app, key, { title: 'in question' });
+      const before = await subscribe(app, { key: caller.key });
+      const post = await createPost(app, caller.key, { title: 'in question' });
       dataOf(
         await app.gql('mutation ($id: ID!) { createComment(postId: $id, body: "c") { id } }', {
           key: commenter.key,
@@ -60,7 +57,7 @@ describe.each([
         }),
       );
       const { met, instance } = meddling(name, () => meddle({ post, commenter: commenter.id }));
-      const stream = await subscribe(instance, { key, query, header: before.startId });
+      const stream = await subscribe(instance, { key: caller.key, query, header: before.startId });
       return { met, stream, post };
     }
 
@@ -68,12 +65,14 @@ describe.each([
 
     it('is left out where it was deleted, and the ids go on exactly', async () => {
       const { met, stream } = await scene(NESTED, postRead, ({ post }) => remove(post));
-      await createPost(app, key, { title: 'next' });
+      await createPost(app, caller.key, { title: 'next' });
       const event = await stream.receive();
       expect(event).toMatchObject({ title: 'next', errors: undefined });
       expect(met.times).toBeGreaterThan(0);
-      await createPost(app, key, { title: 'last' });
-      expect((await (await subscribe(app, { key, header: event.id })).receive()).title).toBe('last');
+      await createPost(app, caller.key, { title: 'last' });
+      expect((await (await subscribe(app, { key: caller.key, header: event.id })).receive()).title).toBe(
+        'last',
+      );
     });
 
     it('comes as it is now where those who commented on it are gone', async () => {

@@ -10,7 +10,7 @@ import { type Caller, lacksAccess } from '../../model/permissions.ts';
 import { isRejection, matchesExecuted } from '../../model/responses.ts';
 import { type State, stateOf } from '../../model/state.ts';
 import { readSnapshot } from '../../model/tables.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../support/content.ts';
 import { send, storedFor } from '../../support/keyed.ts';
 
@@ -59,12 +59,10 @@ const readingOf = ({ posts }: State): string =>
 
 describe('A mutation', () => {
   const app = useApp();
-  let me: Account;
-  let other: Account;
+  const me = useAccount(app);
+  const other = useAccount(app);
   const keys: string[] = [];
   beforeAll(async () => {
-    me = await app.account();
-    other = await app.account();
     for (const scopes of KEYS)
       keys.push((await createApiKey(app.database, { userId: me.id, name: 'k', scopes })).key);
   });

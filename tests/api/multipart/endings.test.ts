@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { receivedIn, subscribeMultipart } from '../../support/streams/multipart-stream.ts';
@@ -8,10 +8,7 @@ import { subscribe } from '../../support/streams/subscriber.ts';
 
 describe('credentials that end', () => {
   const app = useApp({ settings: { CREDENTIAL_RECHECK_MS: '50' } });
-  let author: Account;
-  beforeAll(async () => {
-    author = await app.account();
-  });
+  const author = useAccount(app);
 
   it.each([
     ['no event', []],

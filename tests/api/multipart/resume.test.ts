@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { renewLog } from '../../../src/engine/events/log-state.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { dropEvents } from '../../support/database/events.ts';
 import { readMetric } from '../../support/metrics.ts';
@@ -19,22 +19,19 @@ const PAIRS: readonly (readonly [Transport, Transport])[] = [
 
 describe.each(METHODS)('an id of a multipart stream, over %s', (method) => {
   const app = useApp({ settings: { MAX_STREAMS_PER_CLIENT: '10000' } });
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
 
   it.each(PAIRS)('from %s goes on in %s, at any instance', async (before, after) => {
-    const first = await TRANSPORTS[before](app, { key, method });
-    for (const title of ['one', 'two', 'three']) await createPost(app, key, { title });
+    const first = await TRANSPORTS[before](app, { key: caller.key, method });
+    for (const title of ['one', 'two', 'three']) await createPost(app, caller.key, { title });
     const events = await first.until('three');
     await first.close();
-    await createPost(app, key, { title: 'missed' });
+    await createPost(app, caller.key, { title: 'missed' });
     const ids = [first.startId, ...events.map(({ id }) => id)];
     for (const [seen, id] of ids.entries())
       for (const place of ['header', 'parameter'] as const) {
         const instance = seen % 2 === 0 ? app : secondInstance(app);
-        const again = await TRANSPORTS[after](instance, { key, method, [place]: id });
+        const again = await TRANSPORTS[after](instance, { key: caller.key, method, [place]: id });
         expect(again.startId).toBe(id);
         const titles = titlesOf(await again.until('missed'));
         expect(titles).toEqual(['one', 'two', 'three', 'missed'].slice(seen));
@@ -45,7 +42,7 @@ describe.each(METHODS)('an id of a multipart stream, over %s', (method) => {
 
   /** One payload with the error and the current position, and the end. */
   async function expectRejected(id: string, code: string): Promise<void> {
-    const rejected = await subscribeMultipart(app, { key, method, header: id });
+    const rejected = await subscribeMultipart(app, { key: caller.key, method, header: id });
     const payload = await rejected.payload();
     expect(payload).not.toHaveProperty('data');
     const { errors, id: current } = receivedIn(payload);
@@ -53,22 +50,22 @@ describe.each(METHODS)('an id of a multipart stream, over %s', (method) => {
     expect(current).toBe(rejected.startId);
     expect(await rejected.part()).toBeUndefined();
     expect(rejected.closed).toBe(true);
-    const onward = await subscribeMultipart(app, { key, method, header: current });
-    await createPost(app, key, { title: 'onward' });
+    const onward = await subscribeMultipart(app, { key: caller.key, method, header: current });
+    await createPost(app, caller.key, { title: 'onward' });
     expect((await onward.receive()).title).toBe('onward');
     await onward.close();
   }
 
   it('is EVENT_HISTORY_EXPIRED once events after it have been dropped', async () => {
-    const { startId, close } = await subscribeMultipart(app, { key });
+    const { startId, close } = await subscribeMultipart(app, { key: caller.key });
     await close();
-    await createPost(app, key);
+    await createPost(app, caller.key);
     await dropEvents(app);
     await expectRejected(startId, 'EVENT_HISTORY_EXPIRED');
   });
 
   it('is EVENT_HISTORY_EXPIRED in another generation of the log', async () => {
-    const { startId, close } = await subscribeMultipart(app, { key });
+    const { startId, close } = await subscribeMultipart(app, { key: caller.key });
     await close();
     await renewLog(app.database);
     await expectRejected(startId, 'EVENT_HISTORY_EXPIRED');

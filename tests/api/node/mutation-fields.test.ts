@@ -11,7 +11,7 @@ import { ApiError } from '../../../src/platform/errors.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { buildSchema } from '../../../src/schema/schema.ts';
 import { accountPage } from '../../support/account-page.ts';
-import { type Account, ORIGIN, type TestApp, useApp } from '../../support/app.ts';
+import { ORIGIN, type TestApp, useAccount, useApp } from '../../support/app.ts';
 import { gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
 import { graphqlPost, readResponse } from '../../support/graphql.ts';
 import { send, sendUntilResponse } from '../../support/keyed.ts';
@@ -76,10 +76,9 @@ const HOSTS = [
 describe.each(HOSTS)('A rule for fields of mutations, on $host', ({ yogaPlugins }) => {
   const { seen, results, rule, plugins } = rules();
   const app = useApp({ plugins, yogaPlugins });
-  let author: Account;
+  const author = useAccount(app);
   let admin: Visitor;
   beforeAll(async () => {
-    author = await app.account();
     admin = await visitor(app, { role: 'admin' });
   });
   beforeEach(() => {

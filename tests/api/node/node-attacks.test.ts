@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isUuid } from '../../../src/platform/ids.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { past, seedPosts } from '../../support/content.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { graphqlPost, readResponse } from '../../support/graphql.ts';
@@ -34,10 +34,9 @@ const HOSTILE = [
 
 describe('Hostile ids of nodes', () => {
   const app = useApp();
-  let reader: Account;
+  const reader = useAccount(app);
   let seeded: SeededNodes;
   beforeAll(async () => {
-    reader = await app.account();
     seeded = await seedNodes(app, 2);
   });
   const nodes = async (ids: readonly unknown[]) =>

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/auth/scopes.ts';
 import { newId } from '../../../src/platform/ids.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { graphqlPost, readResponse } from '../../support/graphql.ts';
 import { dataOf, expectBadInput, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -17,10 +17,9 @@ const WAYS = [
 
 describe('Query.node and Query.nodes', () => {
   const app = useApp();
-  let reader: Account;
+  const reader = useAccount(app);
   let seeded: SeededNodes;
   beforeAll(async () => {
-    reader = await app.account();
     seeded = await seedNodes(app, 3);
   });
   const keyWith = async (...scopes: Scope[]) => (await app.account({ scopes })).key;

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ServicePlugin, STAGES } from '../../../src/http/lifecycle.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { accountPage } from '../../support/account-page.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { send } from '../../support/keyed.ts';
@@ -49,9 +49,8 @@ describe.each([
 ])('A plugin of the service takes part in each stage once, on $host', ({ yogaPlugins }) => {
   const ran: string[] = [];
   const app = useApp({ plugins: [probing(ran)], yogaPlugins });
-  let author: Account;
+  const author = useAccount(app);
   beforeAll(async () => {
-    author = await app.account();
     await app.gql('mutation { createPost(title: "T", body: "b") { id } }', author);
   });
   beforeEach(() => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/auth/scopes.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../support/content.ts';
 import {
   type GraphQLResponse,
@@ -20,10 +20,9 @@ const WAYS = [true, false];
 
 describe('The size of what a caller may not read', () => {
   const app = useApp();
-  let reader: Account;
+  const reader = useAccount(app);
   let post = '';
   beforeAll(async () => {
-    reader = await app.account();
     [post = ''] = await seedPosts(app, [{ authorId: reader.id, createdAt: past(), body: LONG }]);
     await seedComments(
       app,

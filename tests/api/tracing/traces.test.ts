@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/platform/log/log.ts';
 import { openTracing } from '../../../src/platform/tracing/open-tracing.ts';
-import { type Account, type TestApp, useApp } from '../../support/app.ts';
+import { type TestApp, useAccount, useApp } from '../../support/app.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { type ReceivedSpan, useCollector } from '../../support/otlp.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -22,12 +22,9 @@ function newTraceparent(flags = '01') {
 describe('A trace', () => {
   const collector = useCollector();
   const app = useApp({ settings: collector.settings });
-  let ada: Account;
+  const ada = useAccount(app);
   let other: Pick<TestApp, 'fetch'>;
   let stream: ChangeStream;
-  beforeAll(async () => {
-    ada = await app.account();
-  });
 
   /** Another instance with its own traces, and a stream that it delivers to. */
   async function subscribed(): Promise<void> {

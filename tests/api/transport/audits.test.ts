@@ -5,7 +5,7 @@ import { useCookies } from '@whatwg-node/server-plugin-cookies';
 import { serverAudits } from 'graphql-http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createYogaOf } from '../../../examples/yoga.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { READING } from '../../support/reading-plugin.ts';
 import { NO_FAST_PATH, useListener, useSocket } from '../../support/socket.ts';
 
@@ -19,14 +19,11 @@ const auditsOf = (url: () => string, headers: () => Readonly<Record<string, stri
 describe('GraphQL over HTTP: the audits of graphql-http through examples/yoga.ts', () => {
   const app = useApp();
   const listener = useListener(() => createServer(createYogaOf(app.app)));
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
 
   const audits = auditsOf(
     () => `${listener.origin}/graphql`,
-    () => ({ authorization: `Bearer ${key}` }),
+    () => ({ authorization: `Bearer ${caller.key}` }),
   );
 
   it.each(audits)('$id $name', async ({ fn }) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { seedComments, seedPosts } from '../../support/content.ts';
 import { graphqlPost } from '../../support/graphql.ts';
 import { useSocket } from '../../support/socket.ts';
@@ -39,10 +39,9 @@ const TEXTS = [
 describe('The response is JSON as JSON.stringify writes it, on one line', () => {
   const app = useApp();
   const socket = useSocket(app);
-  let account: Account;
+  const account = useAccount(app, { name: TEXTS[0] ?? '' });
 
   beforeAll(async () => {
-    account = await app.account({ name: TEXTS[0] ?? '' });
     const ids = await seedPosts(
       app,
       TEXTS.map((text) => ({ authorId: account.id, title: text, body: text, tags: [text, `${text} `] })),

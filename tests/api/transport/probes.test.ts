@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../support/app.ts';
 import { expectRejected } from '../../support/rejection.ts';
 import { repeated } from '../../support/schema/repeated.ts';
 
 const app = useApp();
-let account: Account;
-beforeAll(async () => {
-  account = await app.account();
-});
+const account = useAccount(app);
 
 const POST = (selection: string) => `{ posts(limit: 1) { ${selection} } }`;
 const doubling = repeated(

@@ -1,16 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { useApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../support/app.ts';
 import { PASSWORD, person } from '../../support/credentials/session.ts';
 import { useSocket } from '../../support/socket.ts';
 
 const app = useApp({ settings: { ANONYMOUS_READ: 'false', GRAPHIQL: 'true' } });
 const socket = useSocket(app);
-let key = '';
-beforeAll(async () => {
-  ({ key } = await app.account());
-});
+const caller = useAccount(app);
 
 interface Sent {
   readonly method?: string;
@@ -25,7 +22,7 @@ async function send({ method = 'GET', target = '/graphql', version = '1.1', head
   const lines = [
     `${method} ${target} HTTP/${version}`,
     ...(headers ?? ['host: localhost']),
-    `authorization: Bearer ${key}`,
+    `authorization: Bearer ${caller.key}`,
     'connection: close',
     ...(body === '' ? [] : ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`]),
   ];

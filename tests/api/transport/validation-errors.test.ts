@@ -1,7 +1,7 @@
 import { parse, specifiedRules, validate } from 'graphql';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { buildSchema } from '../../../src/schema/schema.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { dataOf } from '../../support/rejection.ts';
 import { STRANGE } from '../../support/schema/client-texts.ts';
 
@@ -29,14 +29,11 @@ const REJECTED = STRANGE.filter((text) => {
 
 describe('A document that the fast validator does not accept', () => {
   const app = useApp();
-  let key: string;
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
 
   it.each(REJECTED)('is rejected with all errors of the full validation, every time: %s', async (text) => {
     for (let time = 0; time < 3; time += 1) {
-      const { data, errors = [] } = await app.gql(text, { key });
+      const { data, errors = [] } = await app.gql(text, caller);
       expect(data).toBeUndefined();
       expect(errors.map(({ message, locations }) => ({ message, locations }))).toEqual(errorsOf(text));
       for (const { extensions } of errors) expect(extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
@@ -46,6 +43,6 @@ describe('A document that the fast validator does not accept', () => {
   it('leaves what is valid answered the first time, the second, when it is kept, and the third', async () => {
     const text = '{ __typename kept: posts(limit: 0) { id } }';
     for (let time = 0; time < 3; time += 1)
-      expect(dataOf(await app.gql(text, { key }))).toEqual({ __typename: 'Query', kept: [] });
+      expect(dataOf(await app.gql(text, caller))).toEqual({ __typename: 'Query', kept: [] });
   });
 });

@@ -6,7 +6,7 @@ import { GraphQLError, parse } from 'graphql';
 import { createGraphQLError, type Plugin } from 'graphql-yoga';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { YOGA_PLUGINS } from '../../../src/app/yoga-plugins.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { graphqlPost, readResponse } from '../../support/graphql.ts';
 import { readMetricBy } from '../../support/metrics.ts';
 import { useSocket } from '../../support/socket.ts';
@@ -166,13 +166,10 @@ describe('A plugin of Yoga', () => {
       } satisfies Plugin,
     ],
   });
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account());
-  });
+  const caller = useAccount(app);
   const ask = (plugin: Plugin, query = POSTS, headers = {}, variables?: object) => {
     holder.plugin = plugin;
-    return app.fetch('/graphql', graphqlPost(query, { key, headers, variables }));
+    return app.fetch('/graphql', graphqlPost(query, { key: caller.key, headers, variables }));
   };
   const codeOf = async (response: Response) => (await readResponse(response)).errors?.[0]?.extensions.code;
   const openStreams = async () => {
@@ -323,7 +320,7 @@ describe('A plugin of Yoga', () => {
     const response = await ask(only, EVENTS, { accept: 'text/event-stream' });
     const stream = readEventStream(response);
     holder.plugin = {};
-    const { data } = await app.gql('mutation { createPost(title: "one", body: "b") { id } }', { key });
+    const { data } = await app.gql('mutation { createPost(title: "one", body: "b") { id } }', caller);
     expect(await stream.next()).toEqual({
       data: { postCreated: data.createPost },
       extensions: { from: 'a plugin' },
@@ -341,7 +338,7 @@ describe('A plugin of Yoga', () => {
     const stream = readEventStream(await ask(failing, EVENTS, { accept: 'text/event-stream' }));
     await stream.block();
     holder.plugin = {};
-    await app.gql('mutation { createPost(title: "two", body: "b") { id } }', { key });
+    await app.gql('mutation { createPost(title: "two", body: "b") { id } }', caller);
     await expect(stream.event()).rejects.toThrow();
     expect(app.logged.join('')).toContain('fails on an event');
     await expect.poll(openStreams).toBe(0);

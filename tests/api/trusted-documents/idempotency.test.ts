@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { useApp } from '../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../support/app.ts';
 import { postsNamed } from '../../support/keyed.ts';
 import { type Members, NAMINGS, published, sendMembers } from '../../support/trusted-documents.ts';
 
 const app = useApp();
-let key = '';
-beforeAll(async () => {
-  ({ key } = await app.account());
-});
+const caller = useAccount(app);
 
 const CREATE = 'mutation Create($title: String!) { createPost(title: $title, body: "Body.") { id title } }';
 const REFORMATTED = `# The same.
@@ -18,7 +15,10 @@ mutation Create ( $title : String! ) {
 const OTHER = 'mutation Create($title: String!) { createPost(title: $title, body: "Body.") { title id } }';
 
 async function send(members: Members, idempotencyKey: string) {
-  const response = await sendMembers(app, members, { key, headers: { 'idempotency-key': idempotencyKey } });
+  const response = await sendMembers(app, members, {
+    key: caller.key,
+    headers: { 'idempotency-key': idempotencyKey },
+  });
   const text = await response.text();
   return { status: response.status, text, replayed: response.headers.get('idempotency-replayed') };
 }
@@ -78,7 +78,7 @@ describe.each(NAMINGS)('a mutation that is named by %s with an Idempotency-Key',
 describe('a mutation that is named over GET', () => {
   it.each(NAMINGS)('is rejected as its text is, by %s', async (_name, members) => {
     const id = await published(app, 'mutation { createPost(title: "over GET", body: "b") { id } }');
-    const response = await sendMembers(app, members(id), { key, method: 'GET' });
+    const response = await sendMembers(app, members(id), { key: caller.key, method: 'GET' });
     expect(response.status).toBe(405);
     expect(await postsNamed(app, 'over GET')).toBe(0);
   });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { adminCommand } from '../../support/admin-command.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { issueToken, openByToken, requestByToken } from '../../support/streams/stream-token.ts';
@@ -8,10 +8,9 @@ import { askMembers, freshId, NAMINGS, publish, published, retire } from '../../
 import { WAYS } from '../../support/ways.ts';
 
 const app = useApp({ settings: { TRUSTED_DOCUMENTS: 'listed' } });
-let account: Account;
+const account = useAccount(app);
 let key = '';
 beforeAll(async () => {
-  account = await app.account();
   ({ key } = account);
 });
 

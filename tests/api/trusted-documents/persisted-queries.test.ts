@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TestApp } from '../../support/app.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { dataOf, expectRejected } from '../../support/rejection.ts';
 import { NO_FAST_PATH, useSocket } from '../../support/socket.ts';
 import { askMembers, published, retire } from '../../support/trusted-documents.ts';
@@ -48,13 +48,10 @@ describe.each([
 ])('Where any document may run and none was ever published, by %s', (_path, options) => {
   const app = useApp();
   const socket = useSocket(app, options);
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account({ name: 'Ada' }));
-  });
+  const caller = useAccount(app, { name: 'Ada' });
 
   it('a client of Apollo sends one request for each query after the first', async () => {
-    const client = apolloClient(socket, key);
+    const client = apolloClient(socket, caller.key);
     for (const requests of [2, 3, 4]) {
       expect(dataOf(await client.query())).toEqual({ viewer: { name: 'Ada' } });
       expect(client.requests).toBe(requests);
@@ -63,7 +60,7 @@ describe.each([
 
   it.each(ACCEPTED)('a hash has status 200 and PERSISTED_QUERY_NOT_SUPPORTED for %s', async (accept) => {
     for (const method of ['GET', 'POST'] as const) {
-      const response = await askMembers(socket, hash(), { key, method, headers: { accept } });
+      const response = await askMembers(socket, hash(), { key: caller.key, method, headers: { accept } });
       expectRejected(response, NOT_SUPPORTED);
       expect(response.headers.get('cache-control')).toMatch(/^no-store/);
     }
@@ -71,7 +68,10 @@ describe.each([
 
   it('a document by `documentId` is 404, also beside the hash', async () => {
     for (const members of [{ documentId: sha256Hash }, { documentId: sha256Hash, ...hash() }])
-      expectRejected(await askMembers(socket, members, { key }), { code: 'DOCUMENT_NOT_FOUND', status: 404 });
+      expectRejected(await askMembers(socket, members, { key: caller.key }), {
+        code: 'DOCUMENT_NOT_FOUND',
+        status: 404,
+      });
   });
 });
 

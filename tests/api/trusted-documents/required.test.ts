@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { adminCommand } from '../../support/admin-command.ts';
-import { type Account, useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { askToken } from '../../support/credentials/oauth.ts';
 import { postsNamed } from '../../support/keyed.ts';
@@ -12,13 +12,12 @@ import { issueToken } from '../../support/streams/stream-token.ts';
 import { askMembers, published } from '../../support/trusted-documents.ts';
 
 const app = useApp({ settings: { TRUSTED_DOCUMENTS: 'allowed' } });
-let account: Account;
+const account = useAccount(app);
 let id = '';
 let token = '';
 let strictKey = '';
 let clientToken = '';
 beforeAll(async () => {
-  account = await app.account();
   id = await published(app, PUBLISHED);
   await createPost(app, account.key, { title: SECRET });
   token = await issueToken(app, { authorization: `Bearer ${account.key}` });

@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/database/database.ts';
 import type { Statement } from '../../../src/database/statement.ts';
 import { CHECK_DOCUMENTS, FIND_DOCUMENTS } from '../../../src/engine/documents/trusted/document-store.ts';
-import { useApp } from '../../support/app.ts';
+import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { watchedDatabase } from '../../support/database/watched.ts';
 import { secondInstance } from '../../support/second-instance.ts';
@@ -12,10 +12,7 @@ import { issueToken, openByToken } from '../../support/streams/stream-token.ts';
 import { NAMINGS, publish, published, retire } from '../../support/trusted-documents.ts';
 
 const app = useApp();
-let key = '';
-beforeAll(async () => {
-  ({ key } = await app.account());
-});
+const caller = useAccount(app);
 
 const TITLES = 'subscription { postCreated { title } }';
 const REFORMATTED = 'subscription # of titles\n{ postCreated { title, } }';
@@ -38,8 +35,8 @@ describe('retiring a document', () => {
     'ends its streams by $naming over $name',
     async ({ members, ...way }) => {
       const id = await published(app, TITLES);
-      const stream = await openNamed(instanceOf('allowed'), members(id), way, key);
-      await createPost(app, key, { title: 'before' });
+      const stream = await openNamed(instanceOf('allowed'), members(id), way, caller.key);
+      await createPost(app, caller.key, { title: 'before' });
       expect(await stream.payload()).toMatchObject({ data: { postCreated: { title: 'before' } } });
       expect(await retire(app, id)).toBe(1);
       expect(await stream.payload()).toMatchObject(RETIRED);
@@ -49,7 +46,7 @@ describe('retiring a document', () => {
 
   it('ends those that a stream token opened, on all instances', async () => {
     const id = await published(app, TITLES);
-    const token = await issueToken(app, { authorization: `Bearer ${key}` }, { documentId: id });
+    const token = await issueToken(app, { authorization: `Bearer ${caller.key}` }, { documentId: id });
     const opened = [
       await openByToken(instanceOf('allowed'), token),
       await openByToken(instanceOf('required'), token),
@@ -63,11 +60,11 @@ describe('retiring a document', () => {
 
   it('leaves those of its text open where texts are allowed, though they share their events', async () => {
     const id = await published(app, TITLES);
-    const byText = await openNamed(app, { query: TITLES }, SSE, key);
-    const byId = await openNamed(app, { documentId: id }, SSE, key);
+    const byText = await openNamed(app, { query: TITLES }, SSE, caller.key);
+    const byId = await openNamed(app, { documentId: id }, SSE, caller.key);
     await retire(app, id);
     expect(await byId.payload()).toEqual(RETIRED);
-    await createPost(app, key, { title: 'after' });
+    await createPost(app, caller.key, { title: 'after' });
     expect(await byText.payload()).toEqual({ data: { postCreated: { title: 'after' } } });
   });
 
@@ -78,8 +75,8 @@ describe('retiring a document', () => {
       'subscription { postCreated { title body } }',
       'subscription { postCreated {\n title,\n body } }',
     ];
-    const streams = await Promise.all(texts.map((query) => openNamed(listed, { query }, SSE, key)));
-    streams.push(await openNamed(listed, { documentId: id }, SSE, key));
+    const streams = await Promise.all(texts.map((query) => openNamed(listed, { query }, SSE, caller.key)));
+    streams.push(await openNamed(listed, { documentId: id }, SSE, caller.key));
     await retire(app, id);
     for (const stream of streams) {
       expect(await stream.payload()).toEqual(RETIRED);
@@ -91,11 +88,11 @@ describe('retiring a document', () => {
     const listed = instanceOf('listed');
     const id = await published(app, TITLES);
     await published(app, REFORMATTED);
-    const byText = await openNamed(listed, { query: TITLES }, SSE, key);
-    const byId = await openNamed(listed, { documentId: id }, SSE, key);
+    const byText = await openNamed(listed, { query: TITLES }, SSE, caller.key);
+    const byId = await openNamed(listed, { documentId: id }, SSE, caller.key);
     await retire(app, id);
     expect(await byId.payload()).toEqual(RETIRED);
-    await createPost(app, key, { title: 'still listed' });
+    await createPost(app, caller.key, { title: 'still listed' });
     expect(await byText.payload()).toEqual({ data: { postCreated: { title: 'still listed' } } });
   });
 
@@ -103,12 +100,12 @@ describe('retiring a document', () => {
     const id = await published(app, TITLES, { client: 'app', release: 'one' });
     await publish(app, { [id]: TITLES }, { client: 'app', release: 'two' });
     const other = await published(app, TITLES);
-    const stream = await openNamed(app, { documentId: id }, SSE, key);
-    const ending = await openNamed(app, { documentId: other }, SSE, key);
+    const stream = await openNamed(app, { documentId: id }, SSE, caller.key);
+    const ending = await openNamed(app, { documentId: other }, SSE, caller.key);
     expect(await retire(app, '--client', 'app', '--release', 'one')).toBe(0);
     await retire(app, other);
     expect(await ending.payload()).toEqual(RETIRED);
-    await createPost(app, key, { title: 'goes on' });
+    await createPost(app, caller.key, { title: 'goes on' });
     expect(await stream.payload()).toEqual({ data: { postCreated: { title: 'goes on' } } });
     expect(await retire(app, '--client', 'app', '--release', 'two')).toBe(1);
     expect(await stream.payload()).toEqual(RETIRED);
@@ -129,7 +126,7 @@ describe('retiring a document while a stream of it opens', () => {
     const id = await published(app, TITLES);
     let retired: Promise<number> | undefined;
     const database = heldAfter(FIND_DOCUMENTS, () => (retired ??= retire(app, id)));
-    const stream = await openNamed(secondInstance(app, { database }), { documentId: id }, SSE, key);
+    const stream = await openNamed(secondInstance(app, { database }), { documentId: id }, SSE, caller.key);
     expect(await retired).toBe(1);
     expect(await stream.payload()).toEqual(RETIRED);
     await stream.ended();
@@ -156,14 +153,14 @@ describe('retiring a document while a stream of it opens', () => {
     await expect
       .poll(async () => {
         found = 0;
-        await (await requestNamed(instance, { documentId: id }, SSE, key)).body?.cancel();
+        await (await requestNamed(instance, { documentId: id }, SSE, caller.key)).body?.cancel();
         return found;
       })
       .toBe(0);
     held = true;
     await retire(app, id);
     await looking.promise;
-    const response = await requestNamed(instance, { documentId: id }, SSE, key);
+    const response = await requestNamed(instance, { documentId: id }, SSE, caller.key);
     expect(response.status).toBe(200);
     opened.resolve();
     const events = ofEvents(readEventStream(response));
@@ -175,7 +172,7 @@ describe('retiring a document while a stream of it opens', () => {
     for (let round = 0; round < 10; round += 1) {
       const id = await published(app, TITLES);
       const opening = Array.from({ length: 4 }, async () => {
-        const response = await requestNamed(app, { documentId: id }, SSE, key);
+        const response = await requestNamed(app, { documentId: id }, SSE, caller.key);
         if (response.status === 404) return response.body?.cancel();
         const events = ofEvents(readEventStream(response));
         expect(await events.payload()).toEqual(RETIRED);

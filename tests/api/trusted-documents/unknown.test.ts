@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/app/create-app.ts';
 import {
   oldUnpublishedUsage,
@@ -6,17 +6,14 @@ import {
 } from '../../../src/engine/documents/trusted/document-store.ts';
 import { createLogger } from '../../../src/platform/log/log.ts';
 import { adminCommand } from '../../support/admin-command.ts';
-import { type Account, ORIGIN, type TestApp, useApp } from '../../support/app.ts';
+import { ORIGIN, type TestApp, useAccount, useApp } from '../../support/app.ts';
 import { visitor } from '../../support/credentials/session.ts';
 import { startTestJobRunner } from '../../support/job-runner.ts';
 import { readMetricBy } from '../../support/metrics.ts';
 import { askMembers, type Members, published } from '../../support/trusted-documents.ts';
 
 const app = useApp({ settings: { ANONYMOUS_READ: 'true' } });
-let account: Account;
-beforeAll(async () => {
-  account = await app.account();
-});
+const account = useAccount(app);
 
 type Policy = typeof app.config.trustedDocuments;
 const configOf = (trustedDocuments: Policy) => ({ ...app.config, trustedDocuments });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../../support/app.ts';
+import { type Account, useAccount, useApp } from '../../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../../support/content.ts';
 import { useCountedDatabase } from '../../../support/database/statement-count.ts';
 import { dataOf } from '../../../support/rejection.ts';
@@ -13,10 +13,9 @@ describe('The number of SQL statements of a request', () => {
   const now = Date.now();
   const counted = useCountedDatabase();
   const app = useApp({ settings: counted.settings, clock: clockOf(() => now) });
-  let reader: Account;
+  const reader = useAccount(app);
 
   beforeAll(async () => {
-    reader = await app.account();
     const authors = await Promise.all(Array.from({ length: AUTHORS }, () => app.account()));
     const commenters = await Promise.all(Array.from({ length: AUTHORS }, () => app.account()));
     const idOf = (accounts: readonly Account[], index: number) => accounts[index % AUTHORS]?.id ?? '';

@@ -8,7 +8,7 @@ import {
   objectFragments,
   withCursors,
 } from '../../../../src/engine/queries/plan/sql-fragments.ts';
-import { type Account, useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../../support/content.ts';
 import { graphqlPost, readResponse } from '../../../support/graphql.ts';
 import { readMetricBy } from '../../../support/metrics.ts';
@@ -41,11 +41,10 @@ const page =
 
 describe('A connection', () => {
   const app = useApp();
-  let reader: Account;
+  const reader = useAccount(app, { name: 'Ada' });
   let cursors: readonly string[];
 
   beforeAll(async () => {
-    reader = await app.account({ name: 'Ada' });
     const positions = Array.from({ length: POSTS }, (_, index) => ({ createdAt: past(index) }));
     const ids = await seedPosts(
       app,

@@ -1,15 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '../../../../src/platform/ids.ts';
-import { type Account, useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
 import { dataOf } from '../../../support/rejection.ts';
 
 describe('Mutations of several fields', () => {
   const app = useApp();
-  let author: Account;
-  beforeAll(async () => {
-    author = await app.account();
-  });
+  const author = useAccount(app);
 
   const run = (query: string) => app.gql(query, { key: author.key });
   const read = async (id: string) =>

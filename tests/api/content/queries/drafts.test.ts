@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../../src/auth/api-keys.ts';
 import type { Scope } from '../../../../src/auth/scopes.ts';
 import { newId } from '../../../../src/platform/ids.ts';
-import { type Account, useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { createPost, past } from '../../../support/content.ts';
 import { askToken, oauthClient } from '../../../support/credentials/oauth.ts';
 import { useCountedDatabase } from '../../../support/database/statement-count.ts';
@@ -17,14 +17,12 @@ const counted = useCountedDatabase();
 // Held still, the clock keeps the credentials cached.
 const now = Date.now();
 const app = useApp({ settings: counted.settings, clock: clockOf(() => now) });
-let author: Account;
-let admin: Account;
+const author = useAccount(app);
+const admin = useAccount(app, { role: 'admin' });
 /** The newest change first. */
 let ids: string[] = [];
 
 beforeAll(async () => {
-  author = await app.account();
-  admin = await app.account({ role: 'admin' });
   const data = Array.from({ length: 25 }, (_, at) => ({
     id: newId(),
     authorId: author.id,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { past, seedComments, seedPosts } from '../../../support/content.ts';
 import { dataOf } from '../../../support/rejection.ts';
 
@@ -11,16 +11,14 @@ const idsOf = (nodes: readonly Node[]) => nodes.map(({ id }) => id);
 
 describe('Nested lists', () => {
   const app = useApp();
-  let ada: Account;
-  let linus: Account;
+  const ada = useAccount(app, { name: 'Ada' });
+  const linus = useAccount(app, { name: 'Linus' });
   /** Ada's posts, the newest first: two share each millisecond. */
   let adas: string[] = [];
   /** The comments on Ada's newest post, the oldest first. */
   let comments: string[] = [];
 
   beforeAll(async () => {
-    ada = await app.account({ name: 'Ada' });
-    linus = await app.account({ name: 'Linus' });
     const ids = await seedPosts(
       app,
       Array.from({ length: 25 }, (_, index) => ({

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { past, seedPosts } from '../../../support/content.ts';
 import { dataOf } from '../../../support/rejection.ts';
 
@@ -7,12 +7,11 @@ const COUNT = 130;
 
 describe('Query.posts', () => {
   const app = useApp();
-  let ada: Account;
+  const ada = useAccount(app, { name: 'Ada' });
   /** All posts there are, the newest first; three share each millisecond. */
   let newestFirst: string[] = [];
 
   beforeAll(async () => {
-    ada = await app.account({ name: 'Ada' });
     const dates = Array.from({ length: COUNT }, (_, index) => past(Math.floor(((index * 37) % COUNT) / 3)));
     const ids = await seedPosts(
       app,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { adminCommand } from '../../../support/admin-command.ts';
-import { type Account, ORIGIN, useApp } from '../../../support/app.ts';
+import { ORIGIN, useAccount, useApp } from '../../../support/app.ts';
 import { createPost, seedPosts } from '../../../support/content.ts';
 import { graphqlPost, readResponse } from '../../../support/graphql.ts';
 import { readMetric } from '../../../support/metrics.ts';
@@ -19,10 +19,7 @@ import {
 import { secondInstance } from '../../../support/second-instance.ts';
 
 const app = useApp();
-let author: Account;
-beforeAll(async () => {
-  author = await app.account();
-});
+const author = useAccount(app);
 
 const find = async (query: string, filter?: object) =>
   (await crawl(app, author.key, { query, ...(filter && { filter }) })).ids;

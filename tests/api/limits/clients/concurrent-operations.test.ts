@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type Account, useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { holdTable } from '../../../support/database/blocked.ts';
 import { readMetric } from '../../../support/metrics.ts';
 import { dataOf, expectRejected } from '../../../support/rejection.ts';
@@ -16,11 +16,9 @@ describe('operations at a time', () => {
     // The look-up of the key is done once: a held table then holds up operations alone.
     clock: clockOf(() => 1_800_000_000_000),
   });
-  let account: Account;
-  let another: Account;
+  const account = useAccount(app);
+  const another = useAccount(app);
   beforeAll(async () => {
-    account = await app.account();
-    another = await app.account();
     for (const { key } of [account, another]) await app.gql(QUERY, { key });
   });
 

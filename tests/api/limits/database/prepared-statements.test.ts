@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { statement } from '../../../../src/database/statement.ts';
-import { type Account, useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { dataOf } from '../../../support/rejection.ts';
 
 const PREPARED = statement<{ name: string; text: string }>(
@@ -11,10 +11,7 @@ const PREPARED = statement<{ name: string; text: string }>(
 describe('What a backend of PostgreSQL keeps prepared', () => {
   // One connection, which its own view of what it has prepared is asked on.
   const app = useApp({ settings: { DATABASE_POOL_SIZE: '1' } });
-  let account: Account;
-  beforeAll(async () => {
-    account = await app.account({ name: 'Same' });
-  });
+  const account = useAccount(app, { name: 'Same' });
 
   const prepared = async () => app.database.query(PREPARED, []);
   const named = async (prefix: string) => (await prepared()).filter(({ name }) => name.startsWith(prefix));

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CONTENT_LIMITS } from '../../../../src/schema/content-limits.ts';
-import { useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { useSocket } from '../../../support/socket.ts';
 
 const LIMIT = 1024 ** 2;
@@ -21,18 +21,15 @@ const escaped = (value: unknown): string =>
 describe('the limit of a body', () => {
   const app = useApp();
   const socket = useSocket(app);
-  let key = '';
-  beforeAll(async () => {
-    ({ key } = await app.account({ name: 'Ada' }));
-  });
-  const headers = () => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
+  const caller = useAccount(app, { name: 'Ada' });
+  const headers = () => ({ authorization: `Bearer ${caller.key}`, 'content-type': 'application/json' });
   const post = (body: BodyInit, more: RequestInit & { duplex?: 'half' } = {}) =>
     socket.fetch('/graphql', { method: 'POST', headers: headers(), body, ...more });
   const head = (...lines: readonly string[]) =>
     [
       'POST /graphql HTTP/1.1',
       'host: localhost',
-      `authorization: Bearer ${key}`,
+      `authorization: Bearer ${caller.key}`,
       'content-type: application/json',
       ...lines,
       '',
@@ -100,7 +97,7 @@ describe('the limit of a body', () => {
 
   it('rejects 5 MB with 413 also without credentials, and goes on answering', async () => {
     const [first, second] = await Promise.all([
-      socket.send(head('content-length: 5000000').replace(key, 'none'), 'x'.repeat(1_000)),
+      socket.send(head('content-length: 5000000').replace(caller.key, 'none'), 'x'.repeat(1_000)),
       post(bodyOf(100)),
     ]);
     expect(statusLine(first)).toMatch(/^HTTP\/1.1 (401|413) /);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { seedComments, seedPosts } from '../../../support/content.ts';
 import type { GraphQLResponse } from '../../../support/graphql.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
@@ -28,11 +28,10 @@ function expectTooLarge({ status, data, errors = [] }: GraphQLResponse, maximum 
 
 describe('a response of more than 8 MiB is rejected with COMPLEXITY_LIMIT', () => {
   const app = useApp();
-  let reader: Account;
+  const reader = useAccount(app, { role: 'admin' });
   let postId: string;
 
   beforeAll(async () => {
-    reader = await app.account({ role: 'admin' });
     for (let written = 0; written < POSTS; written += 20)
       [postId = ''] = await seedPosts(
         app,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../../../src/auth/api-keys.ts';
 import type { Scope } from '../../../../src/auth/scopes.ts';
-import { type Account, useApp } from '../../../support/app.ts';
+import { type Account, useAccount, useApp } from '../../../support/app.ts';
 import { seedPosts } from '../../../support/content.ts';
 import { watchedDatabase } from '../../../support/database/watched.ts';
 import { graphqlPost, readResponse } from '../../../support/graphql.ts';
@@ -20,14 +20,12 @@ describe('A rejection by size', () => {
       MAX_TOKENS: '10000',
     },
   });
-  let reader: Account;
-  let other: Account;
+  const reader = useAccount(app);
+  const other = useAccount(app);
   let own: string;
   let theirs: string;
 
   beforeAll(async () => {
-    reader = await app.account();
-    other = await app.account();
     const long = { title: 'Long', body: '"'.repeat(12_000) };
     [own = '', theirs = ''] = await seedPosts(app, [
       { ...long, authorId: reader.id, createdAt: new Date(2_000) },

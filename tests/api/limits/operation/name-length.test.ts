@@ -1,15 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { readResponse } from '../../../support/graphql.ts';
 import { storedFor } from '../../../support/keyed.ts';
 import { expectRejected } from '../../../support/rejection.ts';
 import { type Told, WAYS, WRITING_WAYS } from '../../../support/ways.ts';
 
 const app = useApp();
-let account: Account;
-beforeAll(async () => {
-  account = await app.account();
-});
+const account = useAccount(app);
 
 const name = (length: number) => 'n'.repeat(length);
 

@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
 import { readEventStream } from '../../../support/streams/event-stream.ts';
 
 const app = useApp();
-let account: Account;
-beforeAll(async () => {
-  account = await app.account();
-});
+const account = useAccount(app);
 
 /** What the service says that an operation costs, run or rejected. */
 async function costOf(query: string, variables?: Record<string, unknown>) {

@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../../support/app.ts';
+import { describe, expect, it } from 'vitest';
+import { useAccount, useApp } from '../../../support/app.ts';
 import type { GraphQLResponse } from '../../../support/graphql.ts';
 import { dataOf, expectRejected } from '../../../support/rejection.ts';
 import { repeated } from '../../../support/schema/repeated.ts';
 
 const app = useApp();
-let account: Account;
-beforeAll(async () => {
-  account = await app.account();
-});
+const account = useAccount(app);
 
 const nested = (levels: number, field = 'id') =>
   `{ viewer { ${'posts(limit: 1) { author { '.repeat(levels)}${field}${' } }'.repeat(levels)} } }`;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Account, useApp } from '../../../support/app.ts';
+import { useAccount, useApp } from '../../../support/app.ts';
 import {
   authorizeClient,
   exchangeCode,
@@ -17,9 +17,8 @@ describe('a request without a token', () => {
   // They get the database's address once it is there.
   const settings = Object.assign(counted.settings, { RATE_LIMIT_BURST: '1', RATE_LIMIT_PER_SECOND: '0.001' });
   const app = useApp({ settings, clock });
-  let account: Account;
+  const account = useAccount(app);
   beforeAll(async () => {
-    account = await app.account();
     // Uses the only token. The use of the key and its address are noted once a minute, beside the request.
     await app.gql('{ __typename }', { key: account.key });
     await until('the notes', () => ['UPDATE 1', 'DELETE 0'].every((tag) => counted.completed.includes(tag)));
