@@ -3,7 +3,6 @@ import { expect, it, onTestFinished } from 'vitest';
 import { violations } from '../support/processes/axe.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { picture } from '../support/processes/picture.ts';
 import { admin, startServer } from '../support/processes/server.ts';
 
 const PASSWORD = 'a password of the browser';
@@ -42,7 +41,6 @@ it.each([
     const look = async (state: string) => {
       expect(await violations(page), state).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), state).toBe(width);
-      await picture(page, `account-${state}-${width}-${scheme}`);
     };
     /** Opens a part by the keyboard, and goes to its first field. */
     const unfold = async (summary: string) => {

@@ -7,7 +7,6 @@ import { violations } from '../support/processes/axe.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { useDevelopmentService } from '../support/processes/development-service.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { picture } from '../support/processes/picture.ts';
 import { demoKey, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 /** What axe finds in the library: tabs that hold buttons, and the colours of the editor's text. */
@@ -57,7 +56,6 @@ describe('the status line of GraphiQL', () => {
     const found = await violations(page);
     expect(found.filter((violation) => !OF_THE_LIBRARY.test(violation))).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-    await picture(page, `graphiql-answered-${scheme}-${width}`);
   });
 
   it('runs an operation once by Ctrl-Enter, wherever the focus is', async () => {
@@ -160,7 +158,6 @@ describe('a subscription in GraphiQL', () => {
     // Before its first event: it has only the position.
     await kill();
     await expect.poll(() => label(page)).toBe('Reconnecting');
-    await picture(page, 'graphiql-reconnecting');
     await restart();
     await create(server, 'one');
     await expect.poll(() => result(page)).toContain('"title": "one"');
@@ -179,7 +176,6 @@ describe('a subscription in GraphiQL', () => {
     await create(server, 'five');
     await expect.poll(() => result(page)).toContain('"title": "five"');
     expect(await status(page)).toMatch(/^Live\s[\s\S]*5 events\s[\s\S]*resumed ([2-9]|[1-9]\d+) times\s/);
-    await picture(page, 'graphiql-live');
 
     await page.getByRole('button', { name: /^Stop query/ }).click();
     await expect.poll(() => label(page)).toBe('Stopped');

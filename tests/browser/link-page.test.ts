@@ -3,7 +3,6 @@ import { expect, it, onTestFinished } from 'vitest';
 import { violations } from '../support/processes/axe.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { picture } from '../support/processes/picture.ts';
 import { admin, type ServerProcess, startServer } from '../support/processes/server.ts';
 
 const CHOSEN = 'a password of the browser';
@@ -38,7 +37,6 @@ it.each([
     const look = async (state: string) => {
       expect(await violations(page), state).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), state).toBe(width);
-      await picture(page, `link-${state}-${width}-${scheme}`);
     };
     await page.goto(at(server, invited.json.link));
     await expect

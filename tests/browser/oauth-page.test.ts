@@ -8,7 +8,6 @@ import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/processes/browser.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { picture } from '../support/processes/picture.ts';
 import { ROOT } from '../support/processes/process.ts';
 import { admin, startServer } from '../support/processes/server.ts';
 
@@ -100,7 +99,6 @@ it('signs in, stays signed in over reloads in all tabs at once, and ends everyth
   await says(page, 'Nobody is signed in.');
   await signIn(page);
   await says(page, 'Signed in as Grace.');
-  await picture(page, 'oauth-page');
   expect(page.url()).toBe(`${origin}/`);
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
 

@@ -5,7 +5,6 @@ import { scopesOfRole } from '../../src/auth/scopes.ts';
 import { INSECURE, startApplication } from '../support/credentials/oauth-application.ts';
 import { type BrowserOptions, openBrowser } from '../support/processes/browser.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { picture } from '../support/processes/picture.ts';
 import { admin, startServer } from '../support/processes/server.ts';
 
 const SETTINGS = { RATE_LIMIT_BURST: '10000' };
@@ -67,7 +66,6 @@ describe('the pages of an authorization', () => {
     await page.getByRole('link', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await page.title()).toContain('Sign in');
-    await picture(page, 'login');
 
     // With the keyboard alone: the e-mail has the focus already.
     await awaitFocus(page, 'email');
@@ -78,7 +76,6 @@ describe('the pages of an authorization', () => {
     await page.getByRole('alert').waitFor();
     expect(await page.getByLabel('E-mail').inputValue()).toBe(USER.email);
     expect(await page.getByLabel('Password').inputValue()).toBe('');
-    await picture(page, 'login-wrong');
     await awaitFocus(page, 'password');
     await page.keyboard.type(USER.password);
     await page.keyboard.press('Enter');
@@ -86,7 +83,6 @@ describe('the pages of an authorization', () => {
     await page.getByRole('heading', { name: 'Reading List' }).first().waitFor();
     await expect.poll(() => page.getByRole('listitem').count()).toBe(SCOPES.split(' ').length);
     await expect.poll(() => page.getByRole('main').innerText()).toContain(USER.email);
-    await picture(page, 'consent');
     await page.getByRole('button', { name: 'Allow' }).press('Enter');
     await expect.poll(() => returns.length).toBe(1);
     expect(complaints).toEqual([]);

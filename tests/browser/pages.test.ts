@@ -4,7 +4,6 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { violations } from '../support/processes/axe.ts';
 import { useDevelopmentService } from '../support/processes/development-service.ts';
-import { picture } from '../support/processes/picture.ts';
 
 /** Browsers report that they are missing. */
 const MISSING = ['/nothing', '/example/nothing'];
@@ -33,7 +32,6 @@ describe('the pages of development', () => {
     it.each(PATHS)('are accessible and fit: %s', async (path) => {
       const page = await open(width, scheme);
       await page.goto(started.service.origin + path);
-      await picture(page, `${width}-${scheme}${path.replaceAll(/\W+/g, '-')}`);
       expect(await violations(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
     });

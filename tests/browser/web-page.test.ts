@@ -7,7 +7,6 @@ import { blockOf, createWebPage, nginxOf, type WebPage, withPorts } from '../sup
 import { startNginx } from '../support/nginx.ts';
 import { openBrowser } from '../support/processes/browser.ts';
 import { migratedFolder } from '../support/processes/migrated-folder.ts';
-import { picture } from '../support/processes/picture.ts';
 import { createPosts } from '../support/processes/posts.ts';
 import { runScript } from '../support/processes/process.ts';
 import { admin, demoKey, productionSettings, startServer } from '../support/processes/server.ts';
@@ -114,7 +113,6 @@ describe('docs/get-started/tutorial-web-page.md', () => {
     const page = await open();
     await logIn(page, 'a wrong password');
     await expect.poll(() => problem(page)).toBe('The email address or the password is wrong.');
-    await picture(page, 'web-page-sign-in');
     await logIn(page, password);
     await expect.poll(() => state(page)).toBe('Ada: live');
     expect(await problem(page)).toBe('');
@@ -143,7 +141,6 @@ describe('docs/get-started/tutorial-web-page.md', () => {
       expect(await page.getByLabel('Title').inputValue()).toBe('Half a title');
     };
     await page.getByLabel('Title').fill('Half a title');
-    await picture(page, 'web-page');
     // Logged out in another tab.
     const other = await open();
     await expect.poll(() => state(other)).toBe('Ada: live');
@@ -152,7 +149,6 @@ describe('docs/get-started/tutorial-web-page.md', () => {
     expect(await problem(other)).toBe('');
     await other.close();
     await expect.poll(() => problem(page)).toBe(ENDED);
-    await picture(page, 'web-page-ended');
     await comesBack();
     // Revoked.
     const revoked = await admin(['session', 'revoke', '--user', 'ada@example.com'], dataDir);

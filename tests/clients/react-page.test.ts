@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { picture } from '../support/processes/picture.ts';
 import { admin } from '../support/processes/server.ts';
 import { startService } from './live-service.ts';
 import { COMMENT, createReactProject, openTabs, type ReactProject, signIn, type Tab } from './react-page.ts';
@@ -30,7 +29,6 @@ describe('the page of docs/clients/tanstack.md', () => {
     const reader = await open();
     await live(reader);
     await expect.poll(reader.titles).toContain('post 25');
-    await picture(reader.page, 'react-posts');
 
     // The end of the list brings the next page.
     for (const tab of [reader, writer])
@@ -60,7 +58,6 @@ describe('the page of docs/clients/tanstack.md', () => {
         .poll(() => tab.post('post 25').getByRole('listitem').allInnerTexts())
         .toEqual([expect.stringContaining('Seen at once')]);
     }
-    await picture(writer.page, 'react-comments');
     await button(writer, 'post 25', /Delete the comment/).click();
     await button(reader, 'post 25', '0 comments').waitFor();
 
@@ -133,7 +130,6 @@ describe('the page of docs/clients/tanstack.md', () => {
     await here.getByText('Another user has changed this post').waitFor();
     expect(await here.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
     expect(await here.locator('blockquote').innerText()).toBe('Loops of theirs');
-    await picture(mine.page, 'react-conflict');
     await here.getByRole('button', { name: 'Keep mine' }).click();
     await here.getByRole('button', { name: 'Save' }).click();
     await expect.poll(theirs.titles).toContain('Loops of mine');

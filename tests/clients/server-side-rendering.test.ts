@@ -5,7 +5,6 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { violations } from '../support/processes/axe.ts';
 import { openBrowser } from '../support/processes/browser.ts';
-import { picture } from '../support/processes/picture.ts';
 import {
   buildSite,
   EMAIL,
@@ -165,7 +164,6 @@ describe('examples/ssr', () => {
       const look = async (state: string) => {
         expect(await violations(page), state).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth'), state).toBe(width);
-        await picture(page, `ssr-${state}-${width}-${colorScheme}`);
       };
       await page.goto(site.origin);
       await signIn(page, 'a wrong password');
