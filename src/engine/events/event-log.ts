@@ -20,7 +20,6 @@ import {
 import {
   BEGINNING,
   CURRENT_LOG_EPOCH,
-  type LogState,
   logPositionSql,
   openLog,
   PRUNED_CHECKSUM,
@@ -63,15 +62,6 @@ const READ_AFTER = statement<EventRow>(
    LEFT JOIN LATERAL (SELECT ${EVENT_COLUMNS} FROM events WHERE ${AFTER_BASE} ORDER BY era, events.xid, id LIMIT $3) AS event ON true`,
 );
 
-export interface LogSlice {
-  /** Undefined if the log now comes from another database. */
-  readonly state: LogState | undefined;
-  /** False if events after the position were pruned or lost. */
-  readonly found: boolean;
-  readonly events: LogEvent[];
-  readonly blocked: boolean;
-}
-
 const positionOf = (era: number, xid: string, id: number, checksum: string): ChecksummedPosition => ({
   logEpoch: era,
   xid: BigInt(xid),
@@ -86,15 +76,19 @@ function eventOf({ era, xid, id, ...row }: EventRow): LogEvent | undefined {
   return { ...record, position: positionOf(era, xid, id, eventChecksum(record)) };
 }
 
-function sliceOf(rows: readonly EventRow[]): LogSlice {
+function sliceOf(rows: readonly EventRow[]) {
   const [state] = rows;
   return {
+    /** Undefined if the log now comes from another database. */
     state: state === undefined ? undefined : toLogState(state),
+    /** False if events after the position were pruned or lost. */
     found: state?.found ?? false,
     blocked: state?.blocked ?? false,
     events: rows.flatMap((row) => eventOf(row) ?? []),
   };
 }
+
+type LogSlice = ReturnType<typeof sliceOf>;
 
 /**
  * Reads only events whose order is final, after an event that the log still contains.

@@ -1,4 +1,4 @@
-import { type FieldNode, type GraphQLError, getArgumentValues, locatedError } from 'graphql';
+import { type GraphQLError, getArgumentValues, locatedError } from 'graphql';
 import type { Logger } from '../../platform/log/log.ts';
 import { maskError } from '../core/mask-error.ts';
 import { hasPermissions, permissionsOf } from '../core/permissions.ts';
@@ -12,16 +12,11 @@ import type {
 import type { OperationArgs } from '../operation/operation-context.ts';
 import type { SingleResult } from '../operation/outcome.ts';
 
-interface Call {
-  readonly call: MutationFieldCall;
-  readonly node: FieldNode;
-}
-
 /**
  * Returns the root fields that are about to run, in order. The execution rejects fields without permission, and with
  * invalid variables runs nothing.
  */
-function collectCalls(args: OperationArgs): Call[] {
+function collectCalls(args: OperationArgs) {
   const { schema, contextValue: context } = args;
   const { caller, operation, plans, requestId, sender } = context;
   const type = schema.getMutationType();
@@ -35,7 +30,8 @@ function collectCalls(args: OperationArgs): Call[] {
     const field = node && fields[node.name.value];
     if (field === undefined || node === undefined || !hasPermissions(caller, permissionsOf(field))) return [];
     const given = () => getArgumentValues(field, node, variables);
-    return [{ node, call: { field: field.name, args: given, caller, requestId, sender } }];
+    const call: MutationFieldCall = { field: field.name, args: given, caller, requestId, sender };
+    return [{ node, call }];
   });
 }
 

@@ -300,6 +300,12 @@ export interface PageOfParent {
   readonly page: PageRange;
 }
 
+/** Adds parameters that are the same for all pages. */
+const ofFirst =
+  (add: AddParameter<readonly PageOfParent[]>): AddParameter<PageRange> =>
+  (source) =>
+    add(([first]) => (first ? source(first.page) : null));
+
 /** Each page has a separate parent, limit and position. All have one filter. PostgreSQL plans the statement once. */
 export function pagesStatement<Row extends object>(
   relation: ListRelation<Row>,
@@ -316,14 +322,12 @@ export function pagesStatement<Row extends object>(
     const skipped = add((pages) => pages.map((one) => one.page.offset));
     const timestamps = add((pages) => cursors(pages).map(({ at }) => formatTimestamp(at)));
     const cursorIds = add((pages) => cursors(pages).map(({ id }) => id));
-    const addOfFirst: AddParameter<PageRange> = (source) =>
-      add(([first]) => (first ? source(first.page) : null));
     const terms: PageTerms = {
       parent: 'k.id',
       limit: 'k.size',
       offset: page.offset > 0 ? 'k.skipped' : undefined,
       cursor: cursorOf(page) && '(k.cursor_at, k.cursor_id)',
-      filter: filterTerms(relation, page, addOfFirst),
+      filter: filterTerms(relation, page, ofFirst(add)),
     };
     return `SELECT k.n AS "${PAGE_NUMBER}", r.*
 FROM unnest(${ids}::uuid[], ${sizes}::int[], ${skipped}::int[], ${timestamps}::timestamptz[], ${cursorIds}::uuid[]) WITH ORDINALITY AS k(id, size, skipped, cursor_at, cursor_id, n)
@@ -373,9 +377,7 @@ export function countStatement<Row extends object>(relation: ListRelation<Row>, 
     (add) => {
       const ids = add((pages) => pages.map(({ id }) => id));
       const parent = relation.parent === undefined ? undefined : 'k.id';
-      const addOfFirst: AddParameter<PageRange> = (source) =>
-        add(([first]) => (first ? source(first.page) : null));
-      const count = countRows(relation, page, parent, addOfFirst);
+      const count = countRows(relation, page, parent, ofFirst(add));
       return `SELECT ${count} AS count FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS k(id, n) ORDER BY k.n`;
     },
   );

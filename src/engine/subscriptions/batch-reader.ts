@@ -18,14 +18,6 @@ import { Frames } from './subscriber-stream.ts';
 /** A mutation may append thousands of events, and each has a delivery for each shared subscription. */
 const MAX_SPANS = 20;
 
-interface DeliveryTrace {
-  /** The parent of the spans for reading the batch. */
-  readonly span: Span;
-  /** Drops the spans of events whose rows were deleted, or which come with the next batch. */
-  keep(sent: readonly LogEvent[]): void;
-  end(streams: number, error?: string): void;
-}
-
 /**
  * Adds a span for each event that a sampled mutation of any instance appended, in the trace of that mutation. A
  * shared subscription has one span for all its streams. Streams that resume or lag have none.
@@ -45,7 +37,7 @@ class DeliveryTraces {
   }
 
   /** Undefined if none of the events is traced and new. */
-  of(events: readonly LogEvent[]): DeliveryTrace | undefined {
+  of(events: readonly LogEvent[]) {
     if (this.#tracing === undefined) return undefined;
     const spans = new Map<LogEvent, Span>();
     for (const event of events) {
@@ -65,8 +57,10 @@ class DeliveryTraces {
     const [span] = spans.values();
     if (span === undefined) return undefined;
     return {
+      /** The parent of the spans for reading the batch. */
       span,
-      keep: (sent) => {
+      /** Drops the spans of events whose rows were deleted, or which come with the next batch. */
+      keep: (sent: readonly LogEvent[]): void => {
         const left = new Set(sent);
         for (const [event, own] of spans) {
           if (left.has(event)) continue;
@@ -75,7 +69,7 @@ class DeliveryTraces {
           spans.delete(event);
         }
       },
-      end: (streams, error) => {
+      end: (streams: number, error?: string): void => {
         for (const [{ position }, own] of spans) {
           own.end({ 'content_graph.streams': streams }, error);
           if (error === undefined) this.#tracedTo = position;
@@ -92,7 +86,7 @@ export interface Batch {
   /** Undefined if all events were skipped or their rows were deleted. */
   readonly frames: Frames | undefined;
   readonly readAtMs: number;
-  readonly trace: DeliveryTrace | undefined;
+  readonly trace: ReturnType<DeliveryTraces['of']>;
 }
 
 /** A frame of this size gets no more events, so that its readers have little to process at a time. */

@@ -104,12 +104,9 @@ describe('Accepting a document without the full validation', () => {
     expect(accepts(parse(text))).toBe(false);
   });
 
-  it('does not happen in schemas with unions or conditions of their own', () => {
-    for (const extra of [
-      'type Query { name: String any: Any } union Any = Query',
-      'directive @skip(if: Boolean!, unless: Boolean) on FIELD type Query { name: String }',
-    ])
-      expect(fastValidatorOf(buildFromText(extra))(parse('{ name }'))).toBe(false);
+  it('does not happen in schemas with unions', () => {
+    const own = buildFromText('type Query { name: String any: Any } union Any = Query');
+    expect(fastValidatorOf(own)(parse('{ name }'))).toBe(false);
   });
 
   it('knows enums, defaults, lists of lists and input objects as far as it needs to', () => {

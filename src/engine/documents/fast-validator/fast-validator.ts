@@ -4,6 +4,8 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type FragmentSpreadNode,
+  GraphQLBoolean,
+  GraphQLNonNull,
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
@@ -24,6 +26,8 @@ import {
  * multiply, so the full validation decides about larger documents.
  */
 const MAX_STEPS = 2_000;
+/** The type of the argument `if` of `@skip` and `@include`. */
+const CONDITION = new GraphQLNonNull(GraphQLBoolean);
 
 interface Merged {
   readonly node: FieldNode;
@@ -132,7 +136,7 @@ class FastValidation {
         (name.value === 'skip' || name.value === 'include') &&
         args.length === 1 &&
         argument?.name.value === 'if' &&
-        this.#inputs.fits(this.#table.condition, argument.value, false)
+        this.#inputs.fits(CONDITION, argument.value, false)
       );
     });
   }

@@ -1,7 +1,6 @@
 import {
   type ArgumentNode,
   coerceInputLiteral,
-  DirectiveLocation,
   type GraphQLArgument,
   type GraphQLField,
   type GraphQLInputField,
@@ -53,8 +52,6 @@ export interface ObjectShape {
 export interface SchemaTable {
   readonly root: (operation: OperationTypeNode) => ObjectShape | undefined;
   readonly type: (name: string) => ObjectShape | undefined;
-  /** The type of the argument `if` of both directives. */
-  readonly condition: GraphQLInputType;
 }
 
 const TYPENAME: FieldShape = {
@@ -65,18 +62,6 @@ const TYPENAME: FieldShape = {
   object: undefined,
 };
 
-/** @returns undefined if the schema redefines the directive */
-function findConditionType(schema: GraphQLSchema, name: 'skip' | 'include'): GraphQLInputType | undefined {
-  const { args = [], locations = [], isRepeatable } = schema.getDirective(name) ?? {};
-  const [argument] = args;
-  const isStandard = args.length === 1 && argument?.name === 'if' && String(argument.type) === 'Boolean!';
-  const { FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT } = DirectiveLocation;
-  const everywhere = [FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT].every((location) =>
-    locations.includes(location),
-  );
-  return isStandard && everywhere && !isRepeatable ? argument.type : undefined;
-}
-
 function relatedTo(schema: GraphQLSchema, type: GraphQLObjectType | GraphQLInterfaceType): Set<string> {
   const types = isObjectType(type) ? type.getInterfaces() : schema.getPossibleTypes(type);
   return new Set(types.map(({ name }) => name));
@@ -84,13 +69,11 @@ function relatedTo(schema: GraphQLSchema, type: GraphQLObjectType | GraphQLInter
 
 /**
  * Introspection is left out.
- * @returns undefined for a schema with unions or redefined directives
+ * @returns undefined for a schema with unions
  */
 export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefined {
   const types = Object.values(schema.getTypeMap());
-  const skip = findConditionType(schema, 'skip');
-  const include = findConditionType(schema, 'include');
-  if (skip === undefined || include === undefined || types.some(isUnionType)) return undefined;
+  if (types.some(isUnionType)) return undefined;
   const shapes = new Map<string, ObjectShape & { readonly fields: Map<string, FieldShape> }>();
   for (const type of types)
     if ((isObjectType(type) || isInterfaceType(type)) && !isIntrospectionType(type))
@@ -115,7 +98,6 @@ export function createSchemaTable(schema: GraphQLSchema): SchemaTable | undefine
   return {
     root: (operation) => shapes.get(schema.getRootType(operation)?.name ?? ''),
     type: (name) => shapes.get(name),
-    condition: skip,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { createUseRecorder, type LookUpDatabase, readConnectionFor } from '../../../auth/secrets.ts';
+import { storePeriodically } from '../../../platform/async.ts';
 import type { Config } from '../../../platform/config/config.ts';
 import type { Clock } from '../../../platform/deadline.ts';
 import type { Logger } from '../../../platform/log/log.ts';
@@ -51,11 +52,10 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
     usedAt: 'last_used_at',
   });
   const used = new Set<string>();
-  const storeUses = () => {
+  const closeUses = storePeriodically(USES_MS, async () => {
     for (const id of used) recordUse(id, false);
     used.clear();
-  };
-  const timer = setInterval(storeUses, USES_MS).unref();
+  });
   return {
     documents,
     requested: createRequestedDocuments({
@@ -68,8 +68,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
     /** Starts a check for documents that were retired. */
     recheck: catalog.recheck,
     async close(): Promise<void> {
-      clearInterval(timer);
-      storeUses();
+      await closeUses();
       catalog.close();
       await uses.close();
     },
