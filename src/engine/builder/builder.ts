@@ -16,6 +16,7 @@ import {
   type ValueNode,
   valueFromASTUntyped,
 } from 'graphql';
+import { OperatorError } from '../../platform/errors.ts';
 import type { Context } from '../core/context.ts';
 import { DEFAULT_LIMIT } from '../queries/pagination.ts';
 
@@ -86,6 +87,25 @@ class RejectionPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 
 SchemaBuilder.registerPlugin('rejections', RejectionPlugin);
 
+/** These Pothos plugins wrap no resolver, or the paths without resolvers repeat their work. */
+const ON_EVERY_PATH: ReadonlySet<string> = new Set([
+  'rejections',
+  'scopes',
+  'mutations',
+  'lookAhead',
+  DataloaderPlugin,
+  ComplexityPlugin,
+]);
+
+/** Resolvers do not run if the database writes the response or a mutation is a single statement. */
+export function rejectUnknownPlugins(names: readonly string[]): void {
+  const unknown = names.find((name) => !ON_EVERY_PATH.has(name));
+  if (unknown === undefined) return;
+  throw new OperatorError(
+    `The plugin "${unknown}" of Pothos may wrap resolvers, and most requests run none. Write a rule for fields as a plugin of the service with the stage "mutationField" or "admit" (docs/contributing/yoga-plugins.md). If the plugin wraps no resolver, add its name to ON_EVERY_PATH in src/engine/builder/builder.ts.`,
+  );
+}
+
 export interface BuilderTypes {
   Context: Context;
   DefaultFieldNullability: false;
@@ -107,6 +127,8 @@ export function createBuilder() {
     defaultFieldNullability: false,
     complexity: { defaultComplexity: 1, defaultListMultiplier: DEFAULT_LIMIT },
   });
+
+  rejectUnknownPlugins(builder.options.plugins ?? []);
 
   builder.scalarType('DateTime', {
     description:

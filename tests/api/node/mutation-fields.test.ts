@@ -2,6 +2,7 @@ import { type GraphQLArgument, GraphQLList, getNullableType, isRequiredArgument 
 import { createYoga } from 'graphql-yoga';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { App } from '../../../src/app/create-app.ts';
+import { rejectUnknownPlugins } from '../../../src/engine/builder/builder.ts';
 import { useIdempotency } from '../../../src/engine/mutations/idempotency/idempotent-executor.ts';
 import type { MutationFieldEnd } from '../../../src/engine/operation/lifecycle.ts';
 import { useAuthentication } from '../../../src/http/hooks/authentication.ts';
@@ -197,4 +198,8 @@ describe('A rule for fields of mutations, in a Yoga server of one’s own', () =
       await readResponse(await yoga.fetch(`${ORIGIN}/graphql`, graphqlPost(query, { key, headers })));
     expect(results().map(([, result]) => result)).toEqual(['committed', 'committed', 'replayed']);
   });
+});
+
+it('A plugin of Pothos that may wrap resolvers is rejected at start, with what to write instead', () => {
+  expect(() => rejectUnknownPlugins(['rejections', 'timing'])).toThrow(/"timing" .*"mutationField"/);
 });
