@@ -84,19 +84,15 @@ function mappedIn(address: string): string | undefined {
     .join('.');
 }
 
-export function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-}
-
 /** @returns undefined for an address with a zone, too */
 export function networkOf(text: string): Network | undefined {
-  if (!isNetwork(text) || text.includes('%')) return undefined;
-  const [address = '', length] = text.split('/');
-  if (isIP(address) === 4) return { address, bits: Number(length ?? 32), family: 'ipv4' };
-  const bits = Number(length ?? 128);
+  const [address = '', length, ...rest] = text.split('/');
+  const family = isIP(address);
+  const most = family === 4 ? 32 : 128;
+  const bits = Number(length ?? most);
+  if (family === 0 || text.includes('%') || rest.length > 0) return undefined;
+  if (bits > most || !/^\d{1,3}$/.test(length ?? '0')) return undefined;
+  if (family === 4) return { address, bits, family: 'ipv4' };
   const mapped = bits < MAPPED_BITS ? undefined : mappedIn(address);
   return mapped === undefined
     ? { address, bits, family: 'ipv6' }

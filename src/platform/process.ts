@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -13,39 +14,18 @@ export interface Build {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HASH = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
-const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8').trim() : '');
-const hashIn = (text: string): string | undefined => (HASH.test(text) ? text : undefined);
-
-/** Finds the Git directory. In a linked work tree, `.git` is a file that names the directory. */
-function repositoryOf(root: string): string | undefined {
-  const git = join(root, '.git');
-  if (existsSync(join(git, 'HEAD'))) return git;
-  if (!existsSync(git)) return undefined;
-  const [, linked] = /^gitdir: (.+)$/m.exec(textOf(git)) ?? [];
-  return linked === undefined ? undefined : resolve(root, linked);
-}
-
-/** The repository is read without Git (gitrepository-layout). */
-function checkedOut(root: string): string | undefined {
-  const repository = repositoryOf(root);
-  if (repository === undefined) return undefined;
-  const head = textOf(join(repository, 'HEAD'));
-  const [, name] = /^ref: (.+)$/.exec(head) ?? [];
-  if (name === undefined) return hashIn(head);
-  const common = resolve(repository, textOf(join(repository, 'commondir')));
-  const loose = hashIn(textOf(join(common, name)));
-  if (loose !== undefined) return loose;
-  const packed = textOf(join(common, 'packed-refs')).split('\n');
-  return hashIn(packed.find((line) => line.endsWith(` ${name}`))?.split(' ')[0] ?? '');
-}
-
 /**
  * `git archive` and the image write the file COMMIT. Other directories are checkouts. The result is null if
- * the files cannot be read.
+ * the file and the repository cannot be read, or Git is not installed.
  */
 export function commitOf(root: string): string | null {
   try {
-    return hashIn(textOf(join(root, 'COMMIT'))) ?? checkedOut(root) ?? null;
+    const file = join(root, 'COMMIT');
+    const commit = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+    if (HASH.test(commit)) return commit;
+    // A named repository may belong to another user, and Git does not search the parent directories for one.
+    const git = ['--git-dir', join(root, '.git'), 'rev-parse', '--verify', 'HEAD'];
+    return execFileSync('git', git, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   } catch {
     return null;
   }

@@ -8,9 +8,12 @@ import { parsePublicKeys } from '../crypto.ts';
  * another sentence.
  */
 
-export const flag = z
-  .enum(['true', 'false'], { error: 'must be true or false' })
-  .transform((value) => value === 'true');
+const ALTERNATIVES = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+export const choice = <const Name extends string>(...names: readonly Name[]) =>
+  z.enum(names, { error: `must be ${ALTERNATIVES.format(names)}` });
+
+export const flag = choice('true', 'false').transform((value) => value === 'true');
 export const list = z.string().transform((value) =>
   value
     .split(',')
@@ -18,9 +21,10 @@ export const list = z.string().transform((value) =>
     .filter((item) => item !== ''),
 );
 
-export const scopes = list.refine((items) => items.every((item) => Object.hasOwn(SCOPE_DEFINITIONS, item)), {
-  error: `must be a comma-separated list of scopes, which are ${Object.keys(SCOPE_DEFINITIONS).join(', ')}`,
-});
+export const scopes = list.refine(
+  (items) => items.every((item) => Object.hasOwn(SCOPE_DEFINITIONS, item)),
+  `must be a comma-separated list of scopes, which are ${Object.keys(SCOPE_DEFINITIONS).join(', ')}`,
+);
 
 /** OpenTelemetry uses this format of W3C Baggage. */
 export const pairs = list.transform((items, context) => {
@@ -33,10 +37,7 @@ export const pairs = list.transform((items, context) => {
       }),
     );
   } catch {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be comma-separated pairs such as name=value, with values percent-encoded',
-    });
+    context.addIssue('must be comma-separated pairs such as name=value, with values percent-encoded');
     return z.NEVER;
   }
 });
@@ -56,10 +57,10 @@ export const decimal = number('number', /^\d{1,12}(\.\d{1,6})?$/);
 export const host = z
   .string()
   .transform((value) => value.replace(/^\[(.*)\]$/, '$1').toLowerCase())
-  .refine((value) => /^[\w.-]+$/.test(value) || (isIP(value) === 6 && !value.includes('%')), {
-    error:
-      'must be an IP address or a host name such as 127.0.0.1, ::1 or localhost, without a scheme, a port or a zone',
-  });
+  .refine(
+    (value) => /^[\w.-]+$/.test(value) || (isIP(value) === 6 && !value.includes('%')),
+    'must be an IP address or a host name such as 127.0.0.1, ::1 or localhost, without a scheme, a port or a zone',
+  );
 
 const parsedHttp = (value: string): URL | null => (/^https?:\/\//i.test(value) ? URL.parse(value) : null);
 
@@ -86,20 +87,14 @@ export const publicUrl = z.string().transform((value, context) => {
 export const origins = list.transform((items, context) => {
   const named = items.map(originOf).filter((origin) => origin !== undefined);
   if (named.length === items.length) return named;
-  context.addIssue({
-    code: 'custom',
-    message: 'must be a comma-separated list of origins such as https://app.example.com',
-  });
+  context.addIssue('must be a comma-separated list of origins such as https://app.example.com');
   return z.NEVER;
 });
 
 /** RFC 9116 §2.5.3 allows web pages only with https. */
 export const contacts = list.refine(
   (items) => items.every((item) => /^(?:https:\/\/|mailto:|tel:)\S+$/i.test(item) && URL.canParse(item)),
-  {
-    error:
-      'must be a comma-separated list of URIs such as mailto:security@example.com or https://example.com/security',
-  },
+  'must be a comma-separated list of URIs such as mailto:security@example.com or https://example.com/security',
 );
 
 export const databaseUrl = z
@@ -107,48 +102,38 @@ export const databaseUrl = z
   // A URL with a user and without a host names a socket path in the parameter "host". URL parsers reject an
   // empty host.
   .transform((value) => value.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?:]|$)/, '$1localhost'))
-  .refine((value) => /^postgres(ql)?:\/\//i.test(value) && URL.canParse(value), {
-    error: 'must be a PostgreSQL URL such as postgres://user:password@host:5432/database',
-  })
+  .refine(
+    (value) => /^postgres(ql)?:\/\//i.test(value) && URL.canParse(value),
+    'must be a PostgreSQL URL such as postgres://user:password@host:5432/database',
+  )
   .refine(
     (value) => /^(?:[1-9]\d{0,2})?$/.test(URL.parse(value)?.searchParams.get('connect_timeout') ?? ''),
-    {
-      error: 'must have a "connect_timeout" of 1 to 999 seconds, or none',
-    },
+    'must have a "connect_timeout" of 1 to 999 seconds, or none',
   )
   // A trailing slash would belong to the name of the database.
   .transform((value) => value.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1'));
 
-export const redisUrl = z.string().refine(
-  (value) => {
-    const { hostname = '', pathname = '' } = (/^rediss?:\/\//i.test(value) && URL.parse(value)) || {};
-    return hostname !== '' && /^(\/\d*)*$/.test(pathname);
-  },
-  {
-    error:
-      'must be a Redis URL such as redis://host:6379 or, with the number of a database, redis://host:6379/2',
-  },
-);
+export const redisUrl = z.string().refine((value) => {
+  const { hostname = '', pathname = '' } = (/^rediss?:\/\//i.test(value) && URL.parse(value)) || {};
+  return hostname !== '' && /^(\/\d*)*$/.test(pathname);
+}, 'must be a Redis URL such as redis://host:6379 or, with the number of a database, redis://host:6379/2');
 
 /** A user name or a password would leak with the URL. */
-export const httpUrl = z.string().refine(
-  (value) => {
-    const { protocol = '', username, password } = URL.parse(value) ?? {};
-    return /^https?:$/.test(protocol) && username === '' && password === '';
-  },
-  { error: 'must be a URL such as https://login.example.com/jwks, without a user name or a password' },
-);
+export const httpUrl = z.string().refine((value) => {
+  const { protocol = '', username, password } = URL.parse(value) ?? {};
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+}, 'must be a URL such as https://login.example.com/jwks, without a user name or a password');
 
 /** A key for HS256 has at least 256 bits (RFC 7518 §3.2). */
 export const secret = z
   .string()
-  .refine((value) => Buffer.byteLength(value) >= 32, { error: 'must be at least 32 bytes long' });
+  .refine((value) => Buffer.byteLength(value) >= 32, 'must be at least 32 bytes long');
 
 export const publicKey = z.string().superRefine((value, context) => {
   try {
     parsePublicKeys(value);
   } catch (error) {
     const why = error instanceof Error && !('code' in error) ? `: ${error.message}` : '';
-    context.addIssue({ code: 'custom', message: `must hold public keys in PEM${why}` });
+    context.addIssue(`must hold public keys in PEM${why}`);
   }
 });

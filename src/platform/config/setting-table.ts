@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { isNetwork, isNetworkTooWide } from '../ip-address.ts';
+import { isNetworkTooWide, networkOf } from '../ip-address.ts';
 import {
+  choice,
   contacts,
   databaseUrl,
   decimal,
@@ -23,9 +24,7 @@ const SAMPLERS = ['', 'parentbased_'].flatMap((parent) =>
 );
 
 export const variables = z.object({
-  NODE_ENV: z
-    .enum(['development', 'production', 'test'], { error: 'must be development, production or test' })
-    .default('development'),
+  NODE_ENV: choice('development', 'production', 'test').default('development'),
   DATABASE_URL: databaseUrl.optional(),
   DIRECT_DATABASE_URL: databaseUrl.optional(),
   DATABASE_POOL_SIZE: integer(1, 1000).default(10),
@@ -34,7 +33,7 @@ export const variables = z.object({
   PORT: integer(0, 65_535).default(4000),
   PUBLIC_URL: publicUrl.optional(),
   TRUST_PROXY: list
-    .refine((items) => items.every(isNetwork), {
+    .refine((items) => items.every((item) => networkOf(item) !== undefined), {
       error: 'must be a comma-separated list of IP addresses or networks such as 10.0.0.0/8',
       abort: true,
     })
@@ -53,18 +52,14 @@ export const variables = z.object({
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),
   JWT_DEFAULT_SCOPES: scopes.optional(),
-  JWT_ACCOUNTS: z
-    .enum(['existing', 'link', 'create'], { error: 'must be existing, link or create' })
-    .default('existing'),
+  JWT_ACCOUNTS: choice('existing', 'link', 'create').default('existing'),
   SECURITY_CONTACT: contacts.default([]),
   CREDENTIAL_RECHECK_MS: integer(10, 30_000).default(15_000),
   ANONYMOUS_READ: flag.default(false),
   INTROSPECTION: flag.optional(),
   GRAPHIQL: flag.optional(),
   PUBLIC_CACHE_SECONDS: integer(0, 86_400).default(0),
-  TRUSTED_DOCUMENTS: z
-    .enum(['off', 'allowed', 'listed', 'required'], { error: 'must be off, allowed, listed or required' })
-    .default('allowed'),
+  TRUSTED_DOCUMENTS: choice('off', 'allowed', 'listed', 'required').default('allowed'),
   EVENT_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   IDEMPOTENCY_RETENTION_HOURS: decimal(0.01, 8_760).default(24),
   AUDIT_RETENTION_DAYS: decimal(0.01, 36_500).default(365),
@@ -97,11 +92,7 @@ export const variables = z.object({
   OPERATION_TIMEOUT_MS: integer(100, 600_000).default(10_000),
   STATEMENT_TIMEOUT_MS: integer(100, 600_000).default(5_000),
   SHUTDOWN_DELAY_SECONDS: integer(0, 600).optional(),
-  LOG_LEVEL: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-      error: 'must be trace, debug, info, warn, error, fatal or silent',
-    })
-    .default('info'),
+  LOG_LEVEL: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').default('info'),
   SLOW_OPERATION_MS: integer(0, 600_000).default(1_000),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional(),
@@ -109,11 +100,9 @@ export const variables = z.object({
   OTEL_EXPORTER_OTLP_TIMEOUT: integer(1, 600_000).default(10_000),
   OTEL_SERVICE_NAME: z.string().optional(),
   OTEL_RESOURCE_ATTRIBUTES: pairs.default({}),
-  OTEL_TRACES_SAMPLER: z
-    .enum(SAMPLERS, { error: `must be one of ${SAMPLERS.join(', ')}` })
-    .default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER: choice(...SAMPLERS).default('parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: decimal(0, 1).default(1),
-  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none'], { error: 'must be otlp or none' }).default('otlp'),
+  OTEL_TRACES_EXPORTER: choice('otlp', 'none').default('otlp'),
   OTEL_BSP_SCHEDULE_DELAY: integer(1, 600_000).default(5_000),
   OTEL_BSP_MAX_QUEUE_SIZE: integer(1, 1_000_000).default(2_048),
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: integer(1, 100_000).default(512),

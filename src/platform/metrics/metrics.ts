@@ -4,6 +4,7 @@ import {
   collectDefaultMetrics,
   Gauge,
   Histogram,
+  type HistogramConfiguration,
   type Metric,
   type OpenMetricsContentType,
   Registry,
@@ -13,29 +14,23 @@ import { FastCounter, FastHistogram, LabelledHistogram } from './instruments.ts'
 
 type Labels = Readonly<Record<string, string | number>>;
 
-interface ReadHistogramOptions {
-  readonly registry: Registry;
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly string[];
-  readonly read: () => Iterable<readonly [Labels, FastHistogram]>;
-}
+type ReadHistograms = () => Iterable<readonly [Labels, FastHistogram]>;
 
 /** Reads its values from another object at each scrape. */
 class ReadHistogram extends Histogram<string> {
-  readonly #options: ReadHistogramOptions;
+  readonly #read: ReadHistograms;
   readonly #empty: Histogram<string>;
 
-  constructor(options: ReadHistogramOptions) {
-    const { registry, name, help, labelNames } = options;
-    super({ registers: [registry], name, help, labelNames });
-    this.#options = options;
-    this.#empty = new Histogram({ registers: [], name, help, labelNames });
+  constructor(options: HistogramConfiguration<string>, read: ReadHistograms) {
+    super(options);
+    this.#read = read;
+    this.#empty = new Histogram({ ...options, registers: [] });
   }
 
   override async get() {
-    const { name } = this.#options;
-    const values = [...this.#options.read()].flatMap(([labels, { bounds, counts, sum, exemplars }]) => {
+    const empty = await this.#empty.get();
+    const { name } = empty;
+    const values = [...this.#read()].flatMap(([labels, { bounds, counts, sum, exemplars }]) => {
       let count = 0;
       const buckets = counts.map((inBucket, index) => {
         count += inBucket;
@@ -52,7 +47,7 @@ class ReadHistogram extends Histogram<string> {
         { metricName: `${name}_count`, labels, value: count },
       ];
     });
-    return { ...(await this.#empty.get()), values };
+    return { ...empty, values };
   }
 
   /** prom-client calls this method for the text format instead of `get`. */
@@ -84,9 +79,9 @@ export function createMetrics() {
     name: string,
     help: string,
     labelNames: readonly string[],
-    read: ReadHistogramOptions['read'],
+    read: ReadHistograms,
   ): void {
-    new ReadHistogram({ registry, name, help, labelNames, read });
+    new ReadHistogram({ registers: [registry], name, help, labelNames }, read);
   }
 
   function readCounter(
