@@ -4,7 +4,7 @@ import { loadProcessConfig } from '../platform/config/config.ts';
 import { createLogger } from '../platform/log/log.ts';
 import { openForCommand, type RunCommand, type RunWithout } from './cli/connection.ts';
 import { createLocalIo, printResult } from './cli/output.ts';
-import { runCommandLine, runOpened } from './program.ts';
+import { runCommandLine } from './program.ts';
 import { relayCommand } from './socket/relay.ts';
 
 /** The admin command line (contract: administration). */
@@ -42,7 +42,7 @@ const run: RunCommand = async (work, { migrates } = { migrates: false }) => {
   const opened = await openForCommand({ config, log, migrates }, () => relay(config));
   if (typeof opened === 'number') return;
   try {
-    await runOpened(opened, work, io);
+    await printResult(io, await work({ ...opened, io }));
   } finally {
     await opened.database.close();
   }

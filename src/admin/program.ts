@@ -4,28 +4,25 @@ import { FEATURES } from '../features/features.ts';
 import { buildText } from '../platform/process.ts';
 import { defineBackupCommand } from './backup/back-up.ts';
 import { defineRestoreCommand } from './backup/restore.ts';
-import type {
-  CommandLine,
-  DefineCommands,
-  Opened,
-  OpenedDatabase,
-  RunCommand,
-  RunWithout,
-} from './cli/connection.ts';
+import type { CommandLine, DefineCommands, Opened, RunCommand, RunWithout } from './cli/connection.ts';
 import { parseReason, type ReasonOption } from './cli/options.ts';
 import { type CommandIo, createLocalIo, EXIT, printResult, report, UndoneError } from './cli/output.ts';
 import { defineApiKeyCommands } from './commands/api-keys.ts';
 import { defineAuditCommands } from './commands/audit.ts';
 import { defineCredentialCommands } from './commands/credentials.ts';
-import { defineCopyCommand, defineEventLogCommands, defineMigrateCommand } from './commands/database.ts';
+import {
+  defineCopyCommand,
+  defineEventLogCommands,
+  defineMigrateCommand,
+  defineSearchCommands,
+} from './commands/database.ts';
 import { defineDeprecationCommands } from './commands/deprecations.ts';
+import { defineDoctorCommand } from './commands/doctor.ts';
 import { defineDocumentCommands } from './commands/documents.ts';
 import { defineBlockCommands, defineTopCommand } from './commands/restrictions.ts';
 import { defineRevokeCommand } from './commands/revoke-credentials.ts';
-import { defineSearchCommands } from './commands/search.ts';
 import { defineSqlCommand } from './commands/sql.ts';
 import { defineUserCommands } from './commands/users.ts';
-import { defineDoctorCommand } from './doctor/doctor.ts';
 
 /** The commands are in the order of the help. */
 const COMMANDS: readonly DefineCommands[] = [
@@ -96,14 +93,6 @@ export function createProgram(
   };
   for (const define of COMMANDS) define(line);
   return program;
-}
-
-export async function runOpened(
-  { database, config, applied }: OpenedDatabase,
-  work: Parameters<RunCommand>[0],
-  io: CommandIo,
-): Promise<void> {
-  await printResult(io, await work({ database, config, applied, io }));
 }
 
 /** @returns the exit code, after errors were printed. */

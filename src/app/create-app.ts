@@ -23,7 +23,7 @@ import {
   RESTRICTIONS_CHANNEL,
 } from '../database/session-settings.ts';
 import { useLimits } from '../engine/admission.ts';
-import { createEngine, type Engine } from '../engine/create-engine.ts';
+import { createEngine } from '../engine/create-engine.ts';
 import { createDeprecatedUsage, oldDeprecatedUsage } from '../engine/documents/deprecated-usage.ts';
 import { oldUnpublishedUsage } from '../engine/documents/trusted/document-store.ts';
 import { createTrustedDocuments } from '../engine/documents/trusted/trusted-documents.ts';
@@ -37,9 +37,8 @@ import { createFanOut } from '../engine/subscriptions/fan-out.ts';
 import { createStreamMetrics } from '../engine/subscriptions/stream-metrics.ts';
 import { useEventIds } from '../engine/subscriptions/subscriber.ts';
 import { EXPORT_SECTIONS, FEATURES, PASSWORD_CHANGE_REVOCATIONS } from '../features/features.ts';
-import { createHttp, type HttpParts } from '../http/create-http.ts';
+import { createHttp } from '../http/create-http.ts';
 import type { Route } from '../http/exchange.ts';
-import type { RequestHandler } from '../http/handler.ts';
 import { createRejectionLog, createSlowOperations } from '../http/hooks/access-log.ts';
 import { createOrigins } from '../http/hooks/request-checks.ts';
 import { createInternalOperations } from '../http/internal-operations.ts';
@@ -137,20 +136,6 @@ export interface AppOptions {
   readonly schema?: GraphQLSchema;
 }
 
-export interface App extends RequestHandler {
-  /** Another GraphQL host needs these options of the service's plugins (docs/contributing/yoga-plugins.md). */
-  readonly host: HttpParts &
-    Pick<Engine, 'limits' | 'idempotency' | 'eventIds'> & { readonly schema: GraphQLSchema };
-  readonly pending: PendingResponses;
-  /** Sets the public origin once the port is known. PUBLIC_URL takes precedence. */
-  listensAt(origin: string): void;
-  /** Makes only `/health/ready` return 503. All other paths work as before. */
-  announceShutdown(): void;
-  /** Closes the event streams, so that clients reconnect to another instance or after a restart. */
-  endStreams(): void;
-  onCutOff(): void;
-}
-
 const createFeatures = await Promise.all(FEATURES.map(({ server }) => server()));
 
 export function createApp({
@@ -166,7 +151,7 @@ export function createApp({
   yogaPlugins = YOGA_PLUGINS,
   plugins = [],
   tracing,
-}: AppOptions): App {
+}: AppOptions) {
   const metrics = createServiceMetrics({ config, database, tracing });
   const clockWatch = watchClock(database, given ?? systemClock, metrics, log);
   const clock = given ?? clockWatch.clock;
@@ -324,18 +309,22 @@ export function createApp({
   const { limits, idempotency, eventIds } = engine;
   return {
     ...http,
+    /** Another GraphQL host needs these options of the service's plugins (docs/contributing/yoga-plugins.md). */
     host: { schema, ...parts, limits, idempotency, eventIds },
     pending,
-    listensAt(listening) {
+    /** Sets the public origin once the port is known. PUBLIC_URL takes precedence. */
+    listensAt(listening: string): void {
       publicOrigin = config.publicUrl ?? listening;
       // The first scrape then finds a result.
       readiness.lastKnown();
       searchIndexer.start();
     },
+    /** Makes only `/health/ready` return 503. All other paths work as before. */
     announceShutdown: readiness.leave,
+    /** Closes the event streams, so that clients reconnect to another instance or after a restart. */
     endStreams: fanOut.interrupt,
     onCutOff: streamMetrics.cutOff,
-    async close() {
+    async close(): Promise<void> {
       readiness.leave();
       fanOut.interrupt();
       await jobRunner.stop();
@@ -358,3 +347,5 @@ export function createApp({
     },
   };
 }
+
+export type App = ReturnType<typeof createApp>;

@@ -49,24 +49,6 @@ function checkFileDescriptors(
   return Math.max(FEWEST_CLIENTS, limit - needed.database - OWN);
 }
 
-export interface Service {
-  /** Clients on this machine reach the service at this origin. */
-  readonly origin: string;
-  readonly demo: DemoCredentials | undefined;
-  /** The URLs of pages that show the demo key contain this token. Undefined if no page shows the key. */
-  readonly pageToken: string | undefined;
-  /**
-   * Resolves to true once the database is usable, and to false if the service stops before.
-   * @throws {OperatorError}
-   */
-  readonly ready: Promise<boolean>;
-  /**
-   * Drains requests, closes event streams, and then closes everything else. Never throws. A second call awaits the
-   * first.
-   */
-  stop(): Promise<void>;
-}
-
 /** A proxy with a shorter idle timeout closes all idle connections itself. */
 const MAX_GRACE_MS = 5_000;
 /** Every deployment must have room for this many client connections. */
@@ -126,7 +108,7 @@ export async function startService(
   config: Config,
   log: Logger,
   options: Pick<AppOptions, 'lookAhead' | 'shareEvents'> = {},
-): Promise<Service> {
+) {
   const descriptors = config.database.kind === 'postgres' ? config.database.poolSize : EMBEDDED_FILES;
   const most = checkFileDescriptors(log, { database: descriptors, clients: COMMON_CLIENTS });
   if (!mayBeStopping(config)) await requireFreePort(config);
@@ -168,11 +150,21 @@ export async function startService(
       await database.close();
     };
     return {
+      /** Clients on this machine reach the service at this origin. */
       origin,
       demo,
+      /** The URLs of pages that show the demo key contain this token. Undefined if no page shows the key. */
       pageToken: demoKey?.pageToken,
+      /**
+       * Resolves to true once the database is usable, and to false if the service stops before.
+       * @throws {OperatorError}
+       */
       ready,
-      stop: () => {
+      /**
+       * Drains requests, closes event streams, and then closes everything else. Never throws. A second call awaits
+       * the first.
+       */
+      stop: (): Promise<void> => {
         stopping ??= stop().catch((error: unknown) => log.emit('service.shutdown_failed', { err: error }));
         return stopping;
       },
@@ -182,3 +174,5 @@ export async function startService(
     throw error;
   }
 }
+
+export type Service = Awaited<ReturnType<typeof startService>>;

@@ -50,7 +50,7 @@ const fits = (text: string, { min, max }: typeof PASSWORD) => length(text) >= mi
 /** PostgreSQL cannot store such a string, so no account has it. */
 export const hasInvalidUnicode = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
 
-const MAX_IDENTIFIER_LENGTH = 255;
+export const MAX_IDENTIFIER_LENGTH = 255;
 
 /** True for a claim that can be stored and looked up. OpenID Connect Core §2 limits `sub` to this length. */
 export const isIdentifier = (text: string): boolean =>

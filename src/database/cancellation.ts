@@ -50,8 +50,7 @@ export interface CancellableWork {
 
 /** Lighter than an AbortController, because every operation needs a Cancellation. */
 export class Cancellation {
-  /** A single listener is by far the most common case and needs no Set. */
-  #listeners: (() => void) | Set<() => void> | undefined;
+  #listeners: (() => void)[] = [];
   #cancelled = false;
   #closed = false;
   /**
@@ -106,9 +105,8 @@ export class Cancellation {
     if (this.#cancelled || this.#closed) return false;
     this.#cancelled = true;
     const listeners = this.#listeners;
-    this.#listeners = undefined;
-    if (typeof listeners === 'function') listeners();
-    else for (const listener of listeners ?? []) listener();
+    this.#listeners = [];
+    for (const listener of listeners) listener();
     return true;
   }
 
@@ -120,12 +118,10 @@ export class Cancellation {
 
   /** @returns a function that removes the listener. */
   onCancel(listener: () => void): () => void {
-    if (this.#listeners === undefined) this.#listeners = listener;
-    else if (typeof this.#listeners === 'function') this.#listeners = new Set([this.#listeners, listener]);
-    else this.#listeners.add(listener);
+    this.#listeners.push(listener);
     return () => {
-      if (this.#listeners === listener) this.#listeners = undefined;
-      else if (typeof this.#listeners === 'object') this.#listeners.delete(listener);
+      const at = this.#listeners.indexOf(listener);
+      if (at >= 0) this.#listeners.splice(at, 1);
     };
   }
 }

@@ -47,11 +47,6 @@ export async function serverReady(server: DatabaseServer): Promise<void> {
   }
 }
 
-interface Waiter {
-  readonly resolve: (client: pg.PoolClient) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 interface ConnectionsOptions {
   readonly pool: pg.Pool;
   readonly server: DatabaseServer;
@@ -74,7 +69,7 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
     'database.connection_limit_reached',
     'database.connection_limit_recovered',
   );
-  const waiting = new Set<Waiter>();
+  const waiting = new Set<PromiseWithResolvers<pg.PoolClient>>();
   let current = new WeakSet<pg.PoolClient>();
   let fullUntilMs = Number.NEGATIVE_INFINITY;
   let lentCount = 0;
@@ -99,29 +94,13 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
   }
 
   function wait(cancellation: Cancellable | undefined): Promise<pg.PoolClient> {
-    return new Promise((resolve, reject) => {
-      const stay = cancellation?.onCancel(() => {
-        if (waiting.delete(waiter))
-          reject(new DatabaseError('timeout', new Error('cancelled while waiting')));
-      });
-      const waiter: Waiter = {
-        resolve(client) {
-          stay?.();
-          resolve(client);
-        },
-        reject(error) {
-          stay?.();
-          reject(error);
-        },
-      };
-      waiting.add(waiter);
+    const waiter = Promise.withResolvers<pg.PoolClient>();
+    waiting.add(waiter);
+    const stay = cancellation?.onCancel(() => {
+      if (waiting.delete(waiter))
+        waiter.reject(new DatabaseError('timeout', new Error('cancelled while waiting')));
     });
-  }
-
-  function takeWaiter(): Waiter | undefined {
-    const [waiter] = waiting;
-    if (waiter !== undefined) waiting.delete(waiter);
-    return waiter;
+    return waiter.promise.finally(stay);
   }
 
   async function open(cancellation?: Cancellable): Promise<pg.PoolClient> {
@@ -181,7 +160,8 @@ export function createConnections({ pool, server, watch, log }: ConnectionsOptio
       leave: (passedOn?: pg.PoolClient) => boolean,
     ): void {
       const isReusable = error === undefined && isGood(client);
-      const waiter = takeWaiter();
+      const [waiter] = waiting;
+      if (waiter !== undefined) waiting.delete(waiter);
       if (isReusable && waiter !== undefined) {
         waiter.resolve(client);
         leave();

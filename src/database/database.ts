@@ -270,10 +270,14 @@ export function connectDatabase(kind: 'embedded' | 'postgres', server: DatabaseS
       await serverReady(server);
       return openClient(server, limited);
     },
-    /** Requests to the embedded database, which has one session, wait until `work` ends. */
-    async alone<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    /**
+     * Runs `work` on a connection that bypasses a pooler. Closing the connection also rolls back a failed
+     * transaction. Requests to the embedded database, which has one session, wait until `work` ends.
+     * @param limited applies the time limits of the pool.
+     */
+    async alone<T>(work: (client: pg.Client) => Promise<T>, { limited = false } = {}): Promise<T> {
       const loan = kind === 'embedded' ? await lend() : undefined;
-      const client = openClient(server, false);
+      const client = openClient(server, limited);
       const ended = () => client.then((opened) => opened.end()).finally(() => loan && giveBack(loan));
       return client.then(work).finally(ended);
     },

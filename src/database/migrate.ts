@@ -7,7 +7,7 @@ import { type Client, escapeIdentifier } from 'pg';
 import { OperatorError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { Database } from './database.ts';
-import { isConnectionLost, isOutage, toDatabaseError } from './errors.ts';
+import { isOutage, toDatabaseError } from './errors.ts';
 import { createUnreachable, messageOf, setupError } from './preflight.ts';
 import { isAborted } from './retries.ts';
 import { type Queryable, statement } from './statement.ts';
@@ -57,10 +57,6 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', impor
 
 /** The advisory lock of Prisma Migrate, so that Prisma Migrate and this code exclude each other. */
 const PRISMA_LOCK = 72_707_369;
-
-/** The pauses add up to 6 s, enough for a server that restarts. */
-const MAX_PAUSES = 6;
-const FIRST_PAUSE_MS = 100;
 
 /** Limits the wait of requests that queue behind a migration's lock request. */
 const LOCK_LIMIT_MS = 2_000;
@@ -200,19 +196,6 @@ async function waitForLock(client: Client): Promise<void> {
   }
 }
 
-async function migrateOnce(database: Database): Promise<string[]> {
-  const client = await database.dedicatedClient();
-  try {
-    await waitForLock(client);
-    const applied = await applyAll(client, database);
-    await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
-    return applied;
-  } finally {
-    // After a failure, closing the connection also rolls back the transaction and releases the lock.
-    await client.end();
-  }
-}
-
 /** Migrations bypass a pooler, so their setting may differ from the setting for requests. */
 function explain({ kind, directSetting }: Database, error: unknown): unknown {
   const explained = setupError(directSetting, error);
@@ -222,23 +205,21 @@ function explain({ kind, directSetting }: Database, error: unknown): unknown {
 
 /**
  * If several processes start at the same time, one process migrates while the others wait. The history is in
- * Prisma Migrate's table, so either tool can continue. A lost connection is retried, because each migration
- * is atomic.
+ * Prisma Migrate's table, so either tool can continue. Each migration is atomic, so the watch of the database
+ * repeats a start that has lost its connection.
  * @returns the names of the applied migrations.
- * @throws {MigrationError} and pg's errors.
+ * @throws {MigrationError | OperatorError} and pg's errors.
  */
 export async function migrate(database: Database): Promise<string[]> {
-  let lost = false;
-  for (let pauses = 0; ; pauses += 1) {
-    try {
-      return await migrateOnce(database);
-    } catch (error) {
-      // A server that was never reachable is reported immediately, without retries.
-      lost ||= isConnectionLost(error);
-      if (!lost || pauses === MAX_PAUSES || toDatabaseError(error).kind !== 'unavailable')
-        throw explain(database, error);
-      await delay(FIRST_PAUSE_MS * 2 ** pauses);
-    }
+  try {
+    return await database.alone(async (client) => {
+      await waitForLock(client);
+      const applied = await applyAll(client, database);
+      await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
+      return applied;
+    });
+  } catch (error) {
+    throw explain(database, error);
   }
 }
 
@@ -250,10 +231,16 @@ const LOOK = statement<{ found: boolean; readOnly: boolean }>(
   'migrations_table',
   `SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS "found", current_setting('transaction_read_only')::bool AS "readOnly"`,
 );
+const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
 
-export async function readApplied(endpoint: Endpoint): Promise<AppliedMigration[]> {
-  const [table] = await endpoint.rows<{ found: boolean }>(LOOK.text);
-  const applied = table?.found ? await endpoint.rows<Applied>(APPLIED) : [];
+async function readState(db: Queryable): Promise<{ applied: Applied[]; readOnly: boolean }> {
+  const [{ found, readOnly } = { found: false, readOnly: false }] = await db.query(LOOK, []);
+  return { applied: found ? await db.query(APPLIED_STATEMENT, []) : [], readOnly };
+}
+
+/** @throws {DatabaseError} */
+export async function readApplied(db: Queryable): Promise<AppliedMigration[]> {
+  const { applied } = await readState(db);
   return applied.flatMap(({ isFinished, ...migration }) => (isFinished ? migration : []));
 }
 
@@ -284,13 +271,6 @@ export async function applyPending(endpoint: Endpoint): Promise<string[]> {
   const pending = findPending(await endpoint.rows<Applied>(APPLIED));
   for (const migration of pending) await apply(endpoint, migration);
   return pending.map(({ name }) => name);
-}
-
-const APPLIED_STATEMENT = statement<Applied>('migrations_applied', APPLIED);
-
-async function readState(database: Queryable): Promise<{ applied: Applied[]; readOnly: boolean }> {
-  const [{ found, readOnly } = { found: false, readOnly: false }] = await database.query(LOOK, []);
-  return { applied: found ? await database.query(APPLIED_STATEMENT, []) : [], readOnly };
 }
 
 /**

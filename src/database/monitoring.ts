@@ -106,26 +106,13 @@ export function registerDatabaseMetrics(
     [],
     () => [[{}, waits]],
   );
-  metrics.gauge(
-    'content_graph_database_connections_max',
-    'Maximum number of connections of the pool.',
-    () => pool().most,
-  );
-  metrics.gauge(
-    'content_graph_database_connections_open',
-    'Open connections of the pool.',
-    () => pool().open,
-  );
-  metrics.gauge(
-    'content_graph_database_connections_in_use',
-    'Connections of the pool in use.',
-    () => pool().inUse,
-  );
-  metrics.gauge(
-    'content_graph_database_connections_waiting',
-    'Requests waiting for a connection of the pool.',
-    () => pool().waiting,
-  );
+  for (const [name, help, state] of [
+    ['max', 'Maximum number of connections of the pool.', 'most'],
+    ['open', 'Open connections of the pool.', 'open'],
+    ['in_use', 'Connections of the pool in use.', 'inUse'],
+    ['waiting', 'Requests waiting for a connection of the pool.', 'waiting'],
+  ] as const)
+    metrics.gauge(`content_graph_database_connections_${name}`, help, () => pool()[state]);
   metrics.gauge(
     'content_graph_database_up',
     'Whether the database is reachable and writable (1) or not (0), as of its last use or check.',

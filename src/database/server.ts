@@ -128,22 +128,15 @@ function postgresServer(
   const settings = pooled
     ? {}
     : { statement_timeout: statementLimitMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS };
-  const connection = { ...connectionTo(url), ...base };
+  const connection = { ...connectionTo(url), ...base, ...settings };
   const direct = { ...connectionTo(directUrl), ...base };
+  const address = { schema: database.schema, hasSessions: true };
   return {
-    connection: { ...connection, ...settings },
+    connection,
     direct,
     watched: {
-      server: {
-        ...{ setting: 'DATABASE_URL', connection: { ...connection, ...settings } },
-        ...{ schema: database.schema, hasSessions: !pooled },
-      },
-      direct: pooled
-        ? {
-            ...{ setting: 'DIRECT_DATABASE_URL', connection: direct },
-            ...{ schema: database.schema, hasSessions: true },
-          }
-        : undefined,
+      server: { ...address, setting: 'DATABASE_URL', connection, hasSessions: !pooled },
+      direct: pooled ? { ...address, setting: 'DIRECT_DATABASE_URL', connection: direct } : undefined,
     },
     poolSize,
     named: !pooled,

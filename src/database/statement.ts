@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Client } from 'pg';
 import type { Table } from '../generated/tables.ts';
-import { toDatabaseError } from './errors.ts';
 
 export type RowOf<T> = T extends Table<infer Row> ? Row : never;
 
@@ -78,16 +76,6 @@ export function statement<Row>(label: string, text: string): Statement<Row> {
   const digest = hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
   return { name: `${label.slice(0, LABEL_LENGTH)}_${digest}`, text };
 }
-
-export const queryableOn = (client: Pick<Client, 'query'>): Queryable => ({
-  query: async <Row>({ text }: Statement<Row>, values: readonly Parameter[]) => {
-    try {
-      return (await client.query(text, [...values])).rows as Row[];
-    } catch (error) {
-      throw toDatabaseError(error);
-    }
-  },
-});
 
 /** ISO 8601 adds a sign to years that PostgreSQL writes without a sign. */
 export function formatTimestamp(date: Date): string {

@@ -5,8 +5,7 @@ import type { Database } from '../../database/database.ts';
 import { flushEntries } from '../../database/embedded/cluster.ts';
 import { secretFile } from '../../database/embedded/data-dir.ts';
 import { requireDatabase } from '../../database/embedded/major-version.ts';
-import { watchPieces } from '../../database/transfer/pieces.ts';
-import { withSnapshot } from '../../database/transfer/snapshot.ts';
+import { watchPieces, withSnapshot } from '../../database/transfer/snapshot.ts';
 import type { CommandServices, DefineCommands } from '../cli/connection.ts';
 import { AdminError, type ProgressBar, showProgress } from '../cli/output.ts';
 import {

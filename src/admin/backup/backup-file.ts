@@ -5,8 +5,13 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { adviceOf } from '../../database/embedded/data-dir.ts';
-import { type CopyPiece, Digests, type TableDigest } from '../../database/transfer/pieces.ts';
-import { type Contents, contentsForm } from '../../database/transfer/snapshot.ts';
+import {
+  type Contents,
+  type CopyPiece,
+  contentsForm,
+  Digests,
+  type TableDigest,
+} from '../../database/transfer/snapshot.ts';
 import { build } from '../../platform/process.ts';
 import { AdminError } from '../cli/output.ts';
 

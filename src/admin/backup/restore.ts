@@ -16,13 +16,8 @@ import { setupError } from '../../database/preflight.ts';
 import { DEFAULT_SCHEMA, settingsSql } from '../../database/session-settings.ts';
 import { statement } from '../../database/statement.ts';
 import { copyIn } from '../../database/transfer/copy-in.ts';
-import {
-  type Endpoint,
-  pgEndpoint,
-  pgliteEndpoint,
-  queryableOnEndpoint,
-} from '../../database/transfer/endpoints.ts';
-import { type CopyPiece, watchPieces } from '../../database/transfer/pieces.ts';
+import { type Endpoint, pgEndpoint, pgliteEndpoint, queryableOn } from '../../database/transfer/endpoints.ts';
+import { type CopyPiece, watchPieces } from '../../database/transfer/snapshot.ts';
 import { adoptEvents } from '../../engine/events/log-state.ts';
 import { REVOCATIONS } from '../../features/features.ts';
 import type { CommandServices, DefineCommands } from '../cli/connection.ts';
@@ -35,11 +30,7 @@ interface RestoreOptions extends CommandServices {
   readonly progress: ProgressBar;
 }
 
-interface WorkingKey {
-  readonly id: string;
-}
-
-const WORKING_KEYS = statement<WorkingKey>(
+const WORKING_KEYS = statement<{ id: string }>(
   'restore_keys',
   `SELECT k.id, k.name, k.prefix, u.email AS "user", k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt"
    FROM api_keys k JOIN users u ON u.id = k.user_id
@@ -64,7 +55,7 @@ async function restoreInto(
   const { tables, leftOut, applied } = await copyIn({
     ...{ target, schema, origin, contents: head, pieces: watchPieces(pieces, progress.step) },
   });
-  const work: AuthoredWork = { ...queryableOnEndpoint(target), author: OPERATOR };
+  const work: AuthoredWork = { ...queryableOn(target), author: OPERATOR };
   await adoptEvents(work);
   const revoked = await revokeLogins(work, REVOCATIONS, { keys: revokeApiKeys });
   await audit(work, 'database.restore', null, { revoked, migrations: applied });

@@ -41,17 +41,6 @@ export interface CommandServices extends Pick<OpenOptions, 'config' | 'log'> {
 const START_WAIT_MS = 60_000;
 const RETRY_MS = 100;
 
-/**
- * @param instead what to do if the service uses another database.
- * @throws {AdminError} if the service does not use the embedded database.
- */
-export function getDataDir({ database }: Config, instead = 'unset it'): string {
-  if (database.kind === 'embedded') return database.dataDir;
-  throw new AdminError(
-    `This command needs the embedded database in DATA_DIR, but DATABASE_URL is set: ${instead}. Nothing was changed.`,
-  );
-}
-
 /** @throws {DataDirInUseError} if another process has locked the data directory. */
 export async function openAlone(options: OpenOptions): Promise<OpenedDatabase> {
   const { config, log, migrates, asIs = false } = options;

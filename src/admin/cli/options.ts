@@ -2,7 +2,12 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
-import { checkPassword, hasInvalidUnicode, isIdentifier } from '../../auth/accounts.ts';
+import {
+  checkPassword,
+  hasInvalidUnicode,
+  isIdentifier,
+  MAX_IDENTIFIER_LENGTH,
+} from '../../auth/accounts.ts';
 import { STRICTER_DOCUMENTS } from '../../auth/principal.ts';
 import { type Role, SCOPES, type Scope } from '../../auth/scopes.ts';
 import { decodeText, NotTextError } from '../../platform/config/setting-files.ts';
@@ -12,6 +17,7 @@ import { AdminError, type CommandIo } from './output.ts';
 
 const ROLES: readonly Role[] = ['member', 'admin'];
 const MAX_NAME_LENGTH = 100;
+const MAX_REASON_LENGTH = 500;
 
 /** Each parser reads one option. InvalidArgumentError becomes a usage error (exit code 2). */
 export function parseRole(text: string): Role {
@@ -62,16 +68,19 @@ export function parseExpiry(text: string): Date {
   return timestamp;
 }
 
-export function parseCredentialName(text: string): string {
-  if (text.trim() === '' || [...text].length > MAX_NAME_LENGTH)
-    throw new InvalidArgumentError(`It must be 1 to ${MAX_NAME_LENGTH} characters long.`);
+const parseText = (isValid: (text: string) => boolean, most: number) => (text: string) => {
+  if (!isValid(text)) throw new InvalidArgumentError(`It must be 1 to ${most} characters long.`);
   return text;
-}
+};
 
-export function parseIdentifier(text: string): string {
-  if (!isIdentifier(text)) throw new InvalidArgumentError('It must be 1 to 255 characters long.');
-  return text;
-}
+const hasLength = (text: string, most: number): boolean => text.trim() !== '' && [...text].length <= most;
+
+export const parseCredentialName = parseText((text) => hasLength(text, MAX_NAME_LENGTH), MAX_NAME_LENGTH);
+export const parseIdentifier = parseText(isIdentifier, MAX_IDENTIFIER_LENGTH);
+export const parseReason = parseText(
+  (text) => hasLength(text, MAX_REASON_LENGTH) && !hasInvalidUnicode(text),
+  MAX_REASON_LENGTH,
+);
 
 const MAX_LIMIT = 1_000_000;
 
@@ -103,16 +112,8 @@ export function parseNetwork(text: string): Network {
   return network;
 }
 
-const MAX_REASON = 500;
-
 export interface ReasonOption {
   readonly reason?: string;
-}
-
-export function parseReason(text: string): string {
-  if (text.trim() === '' || [...text].length > MAX_REASON || hasInvalidUnicode(text))
-    throw new InvalidArgumentError(`It must be 1 to ${MAX_REASON} characters long.`);
-  return text;
 }
 
 export const parseDatabaseUrl = parseAs(databaseUrl);
@@ -135,23 +136,12 @@ export const addOverrideOptions = (command: Command): Command =>
 
 export const OLDEST_FIRST: { createdAt?: 'asc'; id?: 'asc' }[] = [{ createdAt: 'asc' }, { id: 'asc' }];
 
-interface ListedOverrides {
-  readonly documents: string | null;
-  readonly burst: number | null;
-  readonly perSecond: number | null;
-}
+const OVERRIDES: readonly string[] = ['documents', 'burst', 'perSecond'];
 
-export const withoutUnset = <T extends ListedOverrides>({
-  documents,
-  burst,
-  perSecond,
-  ...listed
-}: T): object => ({
-  ...listed,
-  ...(burst === null ? {} : { burst }),
-  ...(perSecond === null ? {} : { perSecond }),
-  ...(documents === null ? {} : { documents }),
-});
+export const withoutUnset = (listed: object): object =>
+  Object.fromEntries(
+    Object.entries(listed).filter(([name, value]) => value !== null || !OVERRIDES.includes(name)),
+  );
 
 export interface LimitOptions {
   readonly burst?: number;

@@ -134,27 +134,16 @@ export type ProgressBar = ReturnType<typeof showProgress>;
 /** Shows nothing unless `stderr` is a terminal. */
 export function showProgress(stderr: Output) {
   let step = '';
-  let bytes = 0;
   let shownMs = 0;
   const show = (text: string) => {
-    if (stderr.isTTY !== true) return;
-    shownMs = performance.now();
-    stderr.write(`\r\x1b[K${text}`);
-  };
-  const update = (isNew: boolean) => {
-    if (!isNew && performance.now() - shownMs < SHOW_MS) return;
-    show(`${step}${bytes > 0 ? ` ${Math.floor(bytes / MIB)} MiB` : ''}`);
+    if (stderr.isTTY === true) stderr.write(`\r\x1b[K${text}`);
   };
   return {
-    add(more: number): void {
-      bytes += more;
-      update(false);
-    },
-    step(name: string, done = 0): void {
-      const isNew = name !== step;
+    step(name: string, bytes = 0): void {
+      if (name === step && performance.now() - shownMs < SHOW_MS) return;
       step = name;
-      bytes = done;
-      update(isNew);
+      shownMs = performance.now();
+      show(bytes > 0 ? `${name} ${Math.floor(bytes / MIB)} MiB` : name);
     },
     end: () => show(''),
   };

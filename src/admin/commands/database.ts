@@ -1,25 +1,17 @@
 import { existsSync } from 'node:fs';
-import { escapeIdentifier } from 'pg';
 import { type AuthoredWork, audit, OPERATOR } from '../../auth/audit.ts';
 import { type Database, openDatabase } from '../../database/database.ts';
 import { secretFile } from '../../database/embedded/data-dir.ts';
 import { requireDatabase } from '../../database/embedded/major-version.ts';
 import { setupError } from '../../database/preflight.ts';
 import { copyIn } from '../../database/transfer/copy-in.ts';
-import { pgEndpoint, queryableOnEndpoint } from '../../database/transfer/endpoints.ts';
-import { watchPieces } from '../../database/transfer/pieces.ts';
-import { withSnapshot } from '../../database/transfer/snapshot.ts';
+import { pgEndpoint, queryableOn } from '../../database/transfer/endpoints.ts';
+import { watchPieces, withSnapshot } from '../../database/transfer/snapshot.ts';
 import { adoptEvents, renewLog } from '../../engine/events/log-state.ts';
 import { type Config, loadConfig } from '../../platform/config/config.ts';
-import {
-  type CommandServices,
-  type DefineCommands,
-  getDataDir,
-  type Opened,
-  openAlone,
-} from '../cli/connection.ts';
+import { type CommandServices, type DefineCommands, type Opened, openAlone } from '../cli/connection.ts';
 import { parseDatabaseUrl } from '../cli/options.ts';
-import { type ProgressBar, print, printSkippedTables, showProgress } from '../cli/output.ts';
+import { AdminError, type ProgressBar, print, printSkippedTables, showProgress } from '../cli/output.ts';
 
 /** The secret is not in the database, so an operator must copy it separately. */
 function secretAdvice({ secretKey, dataDir }: Config): string | undefined {
@@ -40,8 +32,7 @@ const copy = (source: Database, target: Database, progress: ProgressBar) =>
           ...{ target: endpoint, schema: target.schema, origin: 'The embedded database', contents },
           pieces: watchPieces(pieces, progress.step),
         });
-        await endpoint.rows(`SET LOCAL search_path = ${escapeIdentifier(target.schema)}`);
-        const work: AuthoredWork = { ...queryableOnEndpoint(endpoint), author: OPERATOR };
+        const work: AuthoredWork = { ...queryableOn(endpoint), author: OPERATOR };
         await adoptEvents(work);
         await audit(work, 'database.copy-to', null);
         await endpoint.rows('COMMIT');
@@ -52,7 +43,11 @@ const copy = (source: Database, target: Database, progress: ProgressBar) =>
 
 async function copyTo({ config, log, io }: CommandServices, url: string) {
   const startedMs = performance.now();
-  requireDatabase(getDataDir(config));
+  if (config.database.kind !== 'embedded')
+    throw new AdminError(
+      'This command needs the embedded database in DATA_DIR, but DATABASE_URL is set: unset it. Nothing was changed.',
+    );
+  requireDatabase(config.database.dataDir);
   const target = await openDatabase({
     config: loadConfig({ DATABASE_URL: url }),
     log,
@@ -118,4 +113,19 @@ export const defineEventLogCommands: DefineCommands = ({ add, command }) => {
     'Start a new generation of the event log; earlier event ids return EVENT_HISTORY_EXPIRED',
     renew,
   );
+};
+
+/** The server, and not the command, writes the entries. Other commands do not load the module. */
+async function rebuild({ database }: Opened) {
+  const { rebuildIndex } = await import('../../schema/search/index-store.ts');
+  return database.unitOfWork({ author: OPERATOR }).run(async (work) => {
+    const rebuilding = await rebuildIndex(work);
+    await audit(work, 'search.rebuild', null);
+    return { rebuilding };
+  });
+}
+
+export const defineSearchCommands: DefineCommands = ({ add, command }) => {
+  add('search', 'Manage the search index');
+  command('search rebuild', 'Make the server write all of the search index again', rebuild);
 };

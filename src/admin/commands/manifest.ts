@@ -8,24 +8,26 @@ export interface ManifestEntry {
   readonly text: string;
 }
 
+/** A record of Zod would lack the id `__proto__`. */
+const toMembers = (json: unknown) =>
+  typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : undefined;
+const byId = (text: z.ZodType<string>) =>
+  z
+    .preprocess(toMembers, z.array(z.tuple([z.string(), text])))
+    .transform((members): ManifestEntry[] => members.map(([id, text]) => ({ id, text })));
+
+/** Format of codegen's client preset, gql.tada, Relay, Mercurius and Hive. */
+const TEXTS = byId(z.string());
+
 const APOLLO = z.object({
   format: z.literal('apollo-persisted-query-manifest'),
   version: z.number(),
   operations: z.unknown(),
 });
-const BODY = z.object({ body: z.string() });
-const OPERATIONS = z.array(BODY.extend({ id: z.string() }));
-
-/**
- * Format of codegen's client preset, gql.tada, Relay, Mercurius and Hive.
- * @returns undefined for any other value.
- */
-function parseTexts(json: unknown): readonly ManifestEntry[] | undefined {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
-  const members: [string, unknown][] = Object.entries(json);
-  const entries = members.flatMap(([id, text]) => (typeof text === 'string' ? { id, text } : []));
-  return entries.length === members.length ? entries : undefined;
-}
+const OPERATIONS = z.union([
+  z.array(z.object({ id: z.string(), body: z.string() }).transform(({ id, body }) => ({ id, text: body }))),
+  byId(z.object({ body: z.string() }).transform(({ body }) => body)),
+]);
 
 const FORMS =
   'Specify an object from ids to query strings, a manifest of Apollo, or a .graphql file (docs/guides/trusted-documents.md).';
@@ -53,32 +55,19 @@ function parse(file: string, content: string): unknown {
 /** A query string has a selection set, and an id has none. */
 const isId = ({ text }: ManifestEntry): boolean => text.trim() !== '' && !text.includes('{');
 
-/** @returns undefined unless `operations` is a list, or an object by id. */
-function parseOperations(operations: unknown): readonly ManifestEntry[] | undefined {
-  const listed = OPERATIONS.safeParse(operations).data;
-  if (listed !== undefined) return listed.map(({ id, body }) => ({ id, text: body }));
-  if (typeof operations !== 'object' || operations === null || Array.isArray(operations)) return undefined;
-  const members: [string, unknown][] = Object.entries(operations);
-  const entries = members.flatMap(([id, operation]) => {
-    const { data } = BODY.safeParse(operation);
-    return data === undefined ? [] : { id, text: data.body };
-  });
-  return entries.length === members.length ? entries : undefined;
-}
-
 /**
- * @returns undefined unless the file is an Apollo manifest.
+ * @returns undefined if the format is unknown.
  * @throws {AdminError}
  */
-function parseApollo(file: string, json: unknown): readonly ManifestEntry[] | undefined {
+function parseEntries(file: string, json: unknown): readonly ManifestEntry[] | undefined {
   const manifest = APOLLO.safeParse(json).data;
-  if (manifest === undefined) return undefined;
+  if (manifest === undefined) return TEXTS.safeParse(json).data;
   const { version, operations } = manifest;
   if (version !== 1)
     throw new AdminError(
       `${file} is an Apollo manifest of version ${version}, but only version 1 is supported. Nothing was published.`,
     );
-  return parseOperations(operations);
+  return OPERATIONS.safeParse(operations).data;
 }
 
 /**
@@ -88,8 +77,7 @@ function parseApollo(file: string, json: unknown): readonly ManifestEntry[] | un
 export function readManifest(file: string): readonly ManifestEntry[] {
   const content = read(file);
   if (/\.(?:graphql|gql)$/.test(file)) return [{ id: hash('sha256', content, 'hex'), text: content }];
-  const json = parse(file, content);
-  const entries = parseApollo(file, json) ?? parseTexts(json);
+  const entries = parseEntries(file, parse(file, content));
   if (entries === undefined)
     throw new AdminError(`${file} has an unknown format. Nothing was published. ${FORMS}`);
   if (entries.length === 0)

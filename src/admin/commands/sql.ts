@@ -1,4 +1,4 @@
-import { DatabaseError, type QueryArrayConfig } from 'pg';
+import { type Client, DatabaseError, type QueryArrayConfig } from 'pg';
 import type { DefineCommands, Opened } from '../cli/connection.ts';
 import { AdminError, escapeTerminal, type Output, print, StreamedText } from '../cli/output.ts';
 
@@ -17,15 +17,14 @@ interface Rows {
  * @throws {AdminError}
  */
 async function readRows({ database, config }: Opened, text: string): Promise<Rows> {
-  const client = await database.dedicatedClient({ limited: true });
-  const ask = (sql: string) => {
-    // The extended protocol accepts only one statement.
-    const query: QueryArrayConfig & { readonly queryMode: 'extended' } = {
-      ...{ text: sql, rowMode: 'array', queryMode: 'extended' },
+  const read = async (client: Client): Promise<Rows> => {
+    const ask = (sql: string) => {
+      // The extended protocol accepts only one statement.
+      const query: QueryArrayConfig & { readonly queryMode: 'extended' } = {
+        ...{ text: sql, rowMode: 'array', queryMode: 'extended' },
+      };
+      return client.query<unknown[]>(query);
     };
-    return client.query<unknown[]>(query);
-  };
-  try {
     await client.query('BEGIN READ ONLY');
     await client.query(`SET LOCAL statement_timeout = ${config.statementTimeoutMs}`);
     const direct = WITHOUT_CURSOR.test(text);
@@ -33,13 +32,13 @@ async function readRows({ database, config }: Opened, text: string): Promise<Row
     const { fields, rows } = await ask(direct ? text : `FETCH ${MAX_ROWS + 1} FROM admin_sql`);
     await client.query('ROLLBACK');
     return { names: fields.map(({ name }) => name), rows };
+  };
+  try {
+    return await database.alone(read, { limited: true });
   } catch (error) {
     throw error instanceof DatabaseError
       ? new AdminError(`PostgreSQL rejected the statement: ${error.message}.`)
       : error;
-  } finally {
-    // After a failure, closing the connection also rolls back the transaction.
-    await client.end();
   }
 }
 

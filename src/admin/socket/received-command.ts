@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import type { Config } from '../../platform/config/config.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { AdminError, type CommandIo, EXIT, type Output, printResult } from '../cli/output.ts';
-import { runCommandLine, runOpened } from '../program.ts';
+import { runCommandLine } from '../program.ts';
 import { type CommandReply, type CommandRequest, commandRequest, encodeLine, readLines } from './messages.ts';
 
 export interface ServedCommands {
@@ -67,7 +67,7 @@ export async function runReceived(socket: Socket, { config, database, log }: Ser
   const opened = { config, database, applied: [] };
   const exitCode = await runCommandLine(request.args, io, {
     operator: request.operator,
-    run: (work) => runOpened(opened, work, io),
+    run: async (work) => printResult(io, await work({ ...opened, io })),
     runWithout: async (work) => {
       const closed = { ...opened, database: { ...database, close: async () => undefined } };
       await printResult(io, await work({ config, log, io, open: async () => closed }));

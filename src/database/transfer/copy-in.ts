@@ -2,8 +2,7 @@ import { OperatorError } from '../../platform/errors.ts';
 import { applyPending, holdMigrations, migrateTo } from '../migrate.ts';
 import { findContent, listColumns, qualify, readTables, type Table } from './catalog.ts';
 import type { Endpoint } from './endpoints.ts';
-import { Digests, readPieces } from './pieces.ts';
-import type { Contents, Snapshot } from './snapshot.ts';
+import { type Contents, Digests, readPieces, type Snapshot } from './snapshot.ts';
 
 class TransferError extends OperatorError {}
 

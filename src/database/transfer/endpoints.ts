@@ -43,7 +43,7 @@ export const pgliteEndpoint = (engine: PGlite): Endpoint => ({
   },
 });
 
-export const queryableOnEndpoint = (endpoint: Endpoint): Queryable => ({
+export const queryableOn = (endpoint: Endpoint): Queryable => ({
   query: <Row>({ text }: Statement<Row>, values: readonly Parameter[]) =>
     endpoint.rows<Row>(text, values).catch((error: unknown) => Promise.reject(toDatabaseError(error))),
 });

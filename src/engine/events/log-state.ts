@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import type { Database } from '../../database/database.ts';
 import { toDatabaseError } from '../../database/errors.ts';
-import { type Queryable, queryableOn, statement } from '../../database/statement.ts';
+import { type Queryable, statement } from '../../database/statement.ts';
+import { pgEndpoint, queryableOn } from '../../database/transfer/endpoints.ts';
 import type { Logger } from '../../platform/log/log.ts';
 import { CHECKSUM_DIGITS, type ChecksummedPosition } from './event.ts';
 
@@ -115,19 +116,16 @@ export async function adoptEvents(db: Queryable): Promise<number> {
  * @throws {DatabaseError}
  */
 async function alone<T>(database: Database, change: (client: Client) => Promise<T>): Promise<T> {
-  let client: Client | undefined;
   try {
-    client = await database.dedicatedClient();
-    await client.query('BEGIN');
-    await client.query(LOCK);
-    const result = await change(client);
-    await client.query('COMMIT');
-    return result;
+    return await database.alone(async (client) => {
+      await client.query('BEGIN');
+      await client.query(LOCK);
+      const result = await change(client);
+      await client.query('COMMIT');
+      return result;
+    });
   } catch (error) {
     throw toDatabaseError(error);
-  } finally {
-    // Closing the connection also rolls back a failed transaction.
-    await client?.end().catch(() => undefined);
   }
 }
 
@@ -137,11 +135,11 @@ async function alone<T>(database: Database, change: (client: Client) => Promise<
  */
 export async function openLog(database: Database, log: Logger): Promise<void> {
   await alone(database, async (client) => {
-    await queryableOn(client).query(BEGIN_LOG, [randomUUID()]);
+    await queryableOn(pgEndpoint(client)).query(BEGIN_LOG, [randomUUID()]);
     // Another instance may have opened the log while this instance waited for the lock.
     if ((await client.query<{ open: boolean }>(`SELECT ${IS_OPEN} AS open`)).rows[0]?.open) return;
     const startedMs = performance.now();
-    const events = await adoptEvents(queryableOn(client));
+    const events = await adoptEvents(queryableOn(pgEndpoint(client)));
     log.emit('events.log_imported', { events, durationMs: Math.round(performance.now() - startedMs) });
   });
 }
@@ -155,13 +153,13 @@ export async function renewLog(
   record?: (transaction: Queryable, state: LogState) => Promise<void>,
 ): Promise<LogState> {
   return alone(database, async (client) => {
-    await queryableOn(client).query(BEGIN_LOG, [randomUUID()]);
+    await queryableOn(pgEndpoint(client)).query(BEGIN_LOG, [randomUUID()]);
     await client.query(CLEAR);
     await client.query(RENEW, [randomUUID()]);
     const [row] = (await client.query<StateRow>(READ)).rows;
     if (row === undefined) throw new Error('the event log has no state row');
     const state = toLogState(row);
-    await record?.(queryableOn(client), state);
+    await record?.(queryableOn(pgEndpoint(client)), state);
     return state;
   });
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { describe, expect, it, vi } from 'vitest';
 import type { RunCommand, RunWithout } from '../../../src/admin/cli/connection.ts';
-import { createLocalIo, report } from '../../../src/admin/cli/output.ts';
-import { createProgram, runOpened } from '../../../src/admin/program.ts';
+import { createLocalIo, printResult, report } from '../../../src/admin/cli/output.ts';
+import { createProgram } from '../../../src/admin/program.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
@@ -33,7 +33,7 @@ async function runOnTerminal(args: readonly string[]): Promise<{ stdout: string;
     });
   const { database, config } = app;
   const io = createLocalIo();
-  const run: RunCommand = async (work) => runOpened({ database, config, applied: [] }, work, io);
+  const run: RunCommand = async (work) => printResult(io, await work({ database, config, applied: [], io }));
   const runWithout: RunWithout = () => Promise.reject(new Error('the command opens a database of its own'));
   try {
     await createProgram(run, runWithout).parseAsync(args, { from: 'user' });

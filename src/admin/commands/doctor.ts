@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Database } from '../../database/database.ts';
+import { requireDatabase } from '../../database/embedded/major-version.ts';
 import { NUMBERED_TABLES } from '../../database/errors.ts';
 import { MigrationError, pendingMigrations, unknownMigrations } from '../../database/migrate.ts';
-import { messageOf } from '../../database/preflight.ts';
+import { DatabaseUnreachableError, messageOf } from '../../database/preflight.ts';
 import { type Queryable, statement } from '../../database/statement.ts';
-import { type Config, misspelledInProcess } from '../../platform/config/config.ts';
+import { type Config, ConfigError, misspelledInProcess } from '../../platform/config/config.ts';
+import type { CommandServices, DefineCommands } from '../cli/connection.ts';
+import { UndoneError } from '../cli/output.ts';
 
-export interface DoctorCheck {
+interface DoctorCheck {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'error';
   readonly finding: string;
@@ -15,14 +18,14 @@ export interface DoctorCheck {
   readonly action: string | null;
 }
 
-export const createCheck = (
+const createCheck = (
   check: string,
   finding: string,
   action: string | null = null,
   status: DoctorCheck['status'] = action === null ? 'ok' : 'error',
 ): DoctorCheck => ({ check, status, finding, action });
 
-export function checkSettings({ environment, host, trustProxy, metricsToken }: Config): DoctorCheck {
+function checkSettings({ environment, host, trustProxy, metricsToken }: Config): DoctorCheck {
   const finding = `valid for ${environment}`;
   const misspelled = misspelledInProcess().map(({ name, meant }) => `${name} (similar to ${meant})`);
   if (misspelled.length > 0)
@@ -129,7 +132,7 @@ function checkPool({ database }: Config, { most, used }: ServerFacts): DoctorChe
 }
 
 /** @throws {DatabaseError} */
-export async function checkDatabase(config: Config, database: Database): Promise<DoctorCheck[]> {
+async function checkDatabase(config: Config, database: Database): Promise<DoctorCheck[]> {
   const [facts] = await database.query(READ_FACTS, []);
   if (facts === undefined) throw new Error('the database has returned no row');
   return [
@@ -201,7 +204,7 @@ async function checkClientAddress(
 }
 
 /** Never rejects. */
-export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): Promise<DoctorCheck[]> {
+async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): Promise<DoctorCheck[]> {
   if (publicUrl === undefined) return [];
   const describe = (finding: string, ...rest: [action?: string, status?: DoctorCheck['status']]) =>
     createCheck('proxy', `${publicUrl} ${finding}`, ...rest);
@@ -232,7 +235,7 @@ export async function checkProxy({ publicUrl, trustProxy, rateLimit }: Config): 
 }
 
 /** Never rejects. */
-export async function checkRedis({ redisUrl }: Config): Promise<DoctorCheck[]> {
+async function checkRedis({ redisUrl }: Config): Promise<DoctorCheck[]> {
   if (redisUrl === undefined) return [];
   const redis = new Redis(redisUrl, {
     lazyConnect: true,
@@ -258,3 +261,53 @@ export async function checkRedis({ redisUrl }: Config): Promise<DoctorCheck[]> {
     redis.disconnect();
   }
 }
+
+/** Never creates, migrates or moves a database. Never rejects. */
+async function openAndCheck({ config, open }: CommandServices): Promise<DoctorCheck[]> {
+  try {
+    if (config.database.kind === 'embedded') requireDatabase(config.database.dataDir);
+    const { database } = await open();
+    try {
+      await database.watch.requireUsable({ direct: true });
+      return await checkDatabase(config, database);
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    return error instanceof DatabaseUnreachableError
+      ? [createCheck('database', error.reason, error.hint)]
+      : [createCheck('database', messageOf(error), 'solve the problem, and run "doctor" again')];
+  }
+}
+
+/** @throws {UndoneError} if a check has failed. */
+function rejectErrors(checks: readonly DoctorCheck[]): readonly DoctorCheck[] {
+  const errors = new Set(checks.filter(({ status }) => status === 'error').map(({ check }) => check));
+  if (errors.size > 0) throw new UndoneError(`Failed checks: ${[...errors].join(', ')}.`, checks);
+  return checks;
+}
+
+async function examine(given: CommandServices): Promise<readonly DoctorCheck[]> {
+  const { config } = given;
+  return rejectErrors([
+    checkSettings(config),
+    ...(await openAndCheck(given)),
+    ...(await checkRedis(config)),
+    ...(await checkProxy(config)),
+  ]);
+}
+
+export const defineDoctorCommand: DefineCommands = ({ add, runWithout }) => {
+  add(
+    'doctor',
+    'Check settings, database, Redis and proxy without changing anything, and print what to do',
+  ).action(async () => {
+    try {
+      await runWithout(examine, { relayed: true });
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const action = 'correct the setting, and run "doctor" again: the other checks need valid settings';
+      rejectErrors(error.problems.map((problem) => createCheck('settings', problem, action)));
+    }
+  });
+};
