@@ -265,7 +265,6 @@ export function createApp({
     watchBlocked: restrictions.watch,
     fanOut,
     shareEvents,
-    listener,
     onCommit: eventNotifier.notify,
     origin,
   });

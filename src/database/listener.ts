@@ -16,7 +16,7 @@ export interface Listener {
   /** Undefined while disconnected. Rejects if the statement fails. */
   notify(channel: string): Promise<unknown> | undefined;
   /** Runs a short query on the connection for LISTEN. Undefined while disconnected. */
-  ask<Row extends QueryResultRow>(sql: string, values?: readonly string[]): Promise<Row[]> | undefined;
+  ask<Row extends QueryResultRow>(sql: string): Promise<Row[]> | undefined;
   readonly connected: boolean;
   /**
    * True if the connection responded a moment ago, so that notifications arrive. A stalled connection can
@@ -84,12 +84,8 @@ export function createListener(options: ListenerOptions): Listener {
   const outage = createOutageReporter(log, 'listener.disconnected', 'listener.reconnected');
 
   /** Sends one query at a time, because pg deprecates a query on a connection that waits for another. */
-  function send<Row extends QueryResultRow>(
-    on: Client,
-    sql: string,
-    values: readonly string[] = [],
-  ): Promise<QueryResult<Row>> {
-    const result = sent.then(() => on.query<Row>(sql, [...values]));
+  function send<Row extends QueryResultRow>(on: Client, sql: string): Promise<QueryResult<Row>> {
+    const result = sent.then(() => on.query<Row>(sql));
     sent = Promise.allSettled([result]);
     return result;
   }
@@ -176,8 +172,8 @@ export function createListener(options: ListenerOptions): Listener {
   start();
   return {
     notify: (channel) => client && send(client, `NOTIFY ${channel}`),
-    ask: <Row extends QueryResultRow>(sql: string, values?: readonly string[]) =>
-      client && send<Row>(client, sql, values).then(({ rows }) => rows),
+    ask: <Row extends QueryResultRow>(sql: string) =>
+      client && send<Row>(client, sql).then(({ rows }) => rows),
     get connected() {
       return client !== undefined;
     },

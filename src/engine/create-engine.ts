@@ -53,7 +53,6 @@ export interface EngineOptions extends Services, Pick<Accounts, 'passwords' | 's
   /** True if subscribers with equal responses share one execution. */
   readonly shareEvents: boolean;
   readonly onCommit: () => void;
-  readonly listener: IdempotencyOptions['listener'];
   /** The public origin is known once the server listens. */
   readonly origin: () => string;
 }
@@ -124,7 +123,6 @@ export function createEngine(options: EngineOptions) {
   const idempotency: IdempotencyOptions = {
     executor,
     database,
-    listener: options.listener,
     log,
     retentionMs: config.idempotency.retentionMs,
     responseEncryption: createResponseEncryption(secretKeyOf(config), config.secretKeyPrevious),

@@ -1,7 +1,6 @@
 import { chargedTo } from '../../../auth/principal.ts';
 import type { Scope } from '../../../auth/scopes.ts';
 import type { Database } from '../../../database/database.ts';
-import type { Listener } from '../../../database/listener.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import type { RequestedOperation } from '../../documents/limits.ts';
 import type { OperationArgs } from '../../operation/operation-context.ts';
@@ -35,56 +34,108 @@ import {
 const HOLD_AFTER_MS = 50;
 const TRIES = 5;
 
-/**
- * Keeps the key of a mutation locked between its transactions. A mutation that waits for a row lock ends its transaction,
- * which releases the lock of its key. After 50 ms, the LISTEN connection of this instance therefore locks the key, too. If
- * that connection breaks, a duplicate at another instance may run, but the primary key lets only one of the two commit.
- * The embedded database has no such connection, and needs none, because one process knows all running mutations.
- */
-class KeyLockHolder {
-  readonly #listener: Pick<Listener, 'ask'>;
-  readonly #log: Logger;
-  readonly #name: string;
-  #timer: NodeJS.Timeout | undefined;
-  #ended = false;
+/** Keeps the key of a mutation locked between its transactions. */
+export interface KeyLockHolder {
   /** If false, another request may lock the key between two transactions. */
-  held = false;
-
-  constructor({ listener, log }: Pick<AttemptOptions, 'listener' | 'log'>, owner: KeyOwner) {
-    this.#listener = listener;
-    this.#log = log;
-    this.#name = lockName(owner);
-  }
-
+  readonly held: boolean;
   /** Must be called while a transaction has the lock of the key. */
-  holdDuringWaits(): void {
-    if (!this.#ended) this.#timer ??= setTimeout(() => void this.#take(), HOLD_AFTER_MS);
+  holdDuringWaits(): void;
+  release(): void;
+}
+
+type Client = Awaited<ReturnType<Database['dedicatedClient']>>;
+
+interface LockConnection {
+  readonly client: Promise<Client>;
+  /** Settles when the connection is free for the next statement. */
+  last: Promise<unknown>;
+  keys: number;
+  open: boolean;
+}
+
+/** A single process needs no lock between transactions, because it knows its running mutations. */
+const NO_HOLDER: KeyLockHolder = { held: false, holdDuringWaits: () => undefined, release: () => undefined };
+
+/**
+ * A mutation that waits for a row lock ends its transaction, which releases the lock of its key. After 50 ms, another
+ * session of this instance therefore locks the key, too. If that connection breaks, a duplicate at another instance may
+ * run, but the primary key lets only one of the two commit.
+ */
+function createKeyLockHolders(database: Database, log: Logger): (owner: KeyOwner) => KeyLockHolder {
+  let current: LockConnection | undefined;
+
+  function close(connection: LockConnection): void {
+    connection.open = false;
+    if (current === connection) current = undefined;
+    connection.client.then((client) => client.end()).catch(() => undefined);
   }
 
-  release(): void {
-    this.#ended = true;
-    clearTimeout(this.#timer);
-    if (this.held) void this.#ask(RELEASE_KEY);
-    this.held = false;
+  function open(): LockConnection {
+    const client = database.dedicatedClient({ limited: true });
+    const connection: LockConnection = { client, last: Promise.resolve(), keys: 0, open: true };
+    client.then(
+      (opened) => void opened.on('error', () => close(connection)).on('end', () => close(connection)),
+      () => undefined,
+    );
+    return connection;
   }
 
   /** Never rejects, and resolves to false if the connection is lost. */
-  async #ask(sql: string): Promise<boolean> {
-    try {
-      const rows = await this.#listener.ask<{ done: boolean }>(sql, [this.#name]);
-      return rows?.[0]?.done === true;
-    } catch (error) {
-      this.#log.emit('idempotency.lock_not_held', { err: error });
-      return false;
-    }
+  function ask(connection: LockConnection, sql: string, owner: KeyOwner): Promise<boolean> {
+    const result = connection.last.then(async () => {
+      if (!connection.open) return false;
+      try {
+        const { rows } = await (await connection.client).query<{ done: boolean }>(sql, [lockName(owner)]);
+        return rows[0]?.done === true;
+      } catch (error) {
+        close(connection);
+        log.emit('idempotency.lock_not_held', { err: error });
+        return false;
+      }
+    });
+    connection.last = result;
+    return result;
   }
 
-  async #take(): Promise<void> {
-    // Another request that checks the lock takes it for a moment, so the first try may fail.
-    for (let tries = 0; tries < TRIES && !this.held && !this.#ended; tries += 1)
-      this.held = await this.#ask(HOLD_KEY);
-    if (this.#ended) this.release();
-  }
+  return (owner) => {
+    if (database.kind === 'embedded') return NO_HOLDER;
+    let timer: NodeJS.Timeout | undefined;
+    let connection: LockConnection | undefined;
+    let ended = false;
+
+    async function giveUp(given: LockConnection, locked: boolean): Promise<void> {
+      if (locked) await ask(given, RELEASE_KEY, owner);
+      given.keys -= 1;
+      if (given.keys === 0) close(given);
+    }
+
+    async function take(): Promise<void> {
+      current ??= open();
+      const taking = current;
+      taking.keys += 1;
+      let locked = false;
+      // Another request that checks the lock takes it for a moment, so the first try may fail.
+      for (let tries = 0; tries < TRIES && !locked && !ended && taking.open; tries += 1)
+        locked = await ask(taking, HOLD_KEY, owner);
+      if (locked && !ended) connection = taking;
+      else await giveUp(taking, locked);
+    }
+
+    return {
+      get held() {
+        return connection?.open === true;
+      },
+      holdDuringWaits() {
+        if (!ended) timer ??= setTimeout(() => void take(), HOLD_AFTER_MS);
+      },
+      release() {
+        ended = true;
+        clearTimeout(timer);
+        if (connection !== undefined) void giveUp(connection, true);
+        connection = undefined;
+      },
+    };
+  };
 }
 
 const NOTHING_NOTED: ReadonlySet<Scope> = new Set();
@@ -107,8 +158,6 @@ export interface Attempt {
 export interface AttemptOptions extends StoreOptions {
   readonly executor: KeyedExecutor;
   readonly database: Database;
-  /** The session that keeps keys between transactions. */
-  readonly listener: Pick<Listener, 'ask'>;
   readonly log: Logger;
   readonly limits: CostCeilings;
   readonly replayCheck: ReplayCheck;
@@ -116,7 +165,8 @@ export interface AttemptOptions extends StoreOptions {
 }
 
 export function createAttempts(options: AttemptOptions) {
-  const { executor, database, limits, replayCheck, storedBytes } = options;
+  const { executor, database, log, limits, replayCheck, storedBytes } = options;
+  const createHolder = createKeyLockHolders(database, log);
 
   /**
    * Runs the mutation in a transaction and stores its response.
@@ -127,7 +177,7 @@ export function createAttempts(options: AttemptOptions) {
     const { caller } = context;
     let found: StoredResponse | undefined;
     let made: { readonly response: StoredResponse; readonly outcome: RenderedResult } | undefined;
-    const holder = new KeyLockHolder(options, owner);
+    const holder = createHolder(owner);
     const notedScopes = new Set<Scope>();
     context.notedScopes = notedScopes;
     const make = (executed: SingleResult, policy: ReplayPolicy) => {
@@ -162,7 +212,7 @@ export function createAttempts(options: AttemptOptions) {
           : undefined;
       },
     });
-    const outcome = await run.finally(() => holder.release());
+    const outcome = await run.finally(holder.release);
     // Any other outcome is a failure, possibly of the commit, so nothing is stored.
     return { outcome, stored: outcome !== undefined && outcome === made?.outcome ? made.response : found };
   }

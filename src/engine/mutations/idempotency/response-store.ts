@@ -110,7 +110,7 @@ const valuesFrom = (first: number) =>
   ['uuid', 'bytea', 'bytea', 'smallint', 'bytea', 'uuid', 'text[]']
     .map((type, index) => `$${first + index}::${type}`)
     .join(', ');
-/** The LISTEN connection takes this lock to hold a key between transactions (`KeyLockHolder`). */
+/** A session takes this lock to hold a key between transactions (`KeyLockHolder`). */
 const formatHoldLock = (name: string) => `hashtextextended(${name}, 20261124)`;
 export const HOLD_KEY = `SELECT pg_try_advisory_lock(${formatHoldLock('$1')}) AS done`;
 export const RELEASE_KEY = `SELECT pg_advisory_unlock(${formatHoldLock('$1')}) AS done`;
@@ -259,9 +259,14 @@ export async function storeResponseAlone(
   return stored.length > 0;
 }
 
+/** `found` is the response that the previous holder stored. */
+interface LockedKey {
+  readonly locked: boolean;
+  readonly found: StoredResponse | undefined;
+}
+
 /**
- * The look-up is a separate statement, so that it sees everything committed before the lock was taken. `found` is the
- * response that the previous holder stored.
+ * The look-up is a separate statement, so that it sees everything committed before the lock was taken.
  * @param held the key is held for this mutation
  * @throws {ApiError} the errors of `findResponse`
  */
@@ -270,7 +275,7 @@ export async function lockKey(
   owner: KeyOwner,
   limits: StoreOptions,
   held: boolean,
-): Promise<{ readonly locked: boolean; readonly found: StoredResponse | undefined }> {
+): Promise<LockedKey> {
   const lock: Query<{ locked: boolean }> = { statement: TRY_LOCK, values: [lockName(owner), held] };
   const [[taken], [row]] = await work.queryInOrder(lock, findQuery(owner, limits, limits.maxResponseBytes));
   if (taken?.locked !== true) return { locked: false, found: undefined };
