@@ -65,7 +65,7 @@ function createCredentials(services: IdentityServices, jwt: Config['jwt'], other
 const PASSWORD_HASHES = { concurrency: 2, maxWaiting: 32 };
 
 /**
- * These connections serve work that may wait for the lock of an account: logins, logouts and stream tokens.
+ * These connections serve work that may wait for the lock of an account: logins, logouts, consents and stream tokens.
  * All other connections serve operations.
  */
 const ACCOUNT_WRITES = { concurrency: 2, maxWaiting: 256 };

@@ -1,6 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { isOutage } from '../database/errors.ts';
 import { coalesceRuns } from '../platform/async.ts';
-import { memoize } from '../platform/cache.ts';
 import type { Clock } from '../platform/deadline.ts';
 import { createNetworkMatcher, LOOPBACK, normaliseAddress } from '../platform/ip-address.ts';
 import { createOutageReporter } from '../platform/log/log-limits.ts';
@@ -21,6 +21,7 @@ interface RestrictionsOptions extends UseServices {
 
 /** Interval of reads without notifications or after a failure, so that changes apply within a second. */
 const POLL_INTERVAL_MS = 300;
+const MAX_CACHED_VERDICTS = 10_000;
 
 interface Block {
   readonly network: string;
@@ -29,21 +30,28 @@ interface Block {
 }
 
 function lookUpIn(blocks: readonly Block[], clock: Clock): (address: string) => boolean {
-  let isListed: (address: string) => boolean = () => false;
-  let current = blocks;
+  const remembered = new LRUCache<string, boolean>({ max: MAX_CACHED_VERDICTS });
+  let isListed = createNetworkMatcher([]);
+  let current: readonly Block[] = blocks;
   let nextEndMs = Number.NEGATIVE_INFINITY;
 
   function refresh(nowMs: number): void {
     current = current.filter(({ endsMs }) => endsMs > nowMs);
     nextEndMs = Math.min(...current.map(({ endsMs }) => endsMs));
-    isListed = memoize(createNetworkMatcher(current.map(({ network }) => network)));
+    isListed = createNetworkMatcher(current.map(({ network }) => network));
+    remembered.clear();
   }
 
   return (address) => {
     if (current.length === 0) return false;
     const nowMs = clock.elapsedMs();
     if (nowMs >= nextEndMs) refresh(nowMs);
-    return isListed(address);
+    let found = remembered.get(address);
+    if (found === undefined) {
+      found = isListed(address);
+      remembered.set(address, found);
+    }
+    return found;
   };
 }
 

@@ -158,6 +158,14 @@ export function isOutage(error: unknown): boolean {
 
 export const findLogLevel = (error: unknown): 'debug' | undefined => (isOutage(error) ? 'debug' : undefined);
 
+/** Includes a server that is starting or stopping. */
+export function isConnectionLost(error: unknown): boolean {
+  const lost = error instanceof Error && LOST_CONNECTION.test(error.message);
+  return (
+    lost || CONNECTION_LOST.test(getDatabaseErrorCode(error)) || getDatabaseErrorCode(error) === 'ECONNRESET'
+  );
+}
+
 const TOO_MANY_CONNECTIONS = '53300';
 /** PgBouncer before 1.23 reports its limits with the code of a protocol violation. */
 const POOLER_LIMIT = /no more connections allowed|max_client_conn/;

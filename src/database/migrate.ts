@@ -7,7 +7,7 @@ import { type Client, escapeIdentifier } from 'pg';
 import { OperatorError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log/log.ts';
 import type { Database } from './database.ts';
-import { isOutage, toDatabaseError } from './errors.ts';
+import { isConnectionLost, isOutage, toDatabaseError } from './errors.ts';
 import { createUnreachable, messageOf, setupError } from './preflight.ts';
 import { isAborted } from './retries.ts';
 import { type Queryable, statement } from './statement.ts';
@@ -57,6 +57,10 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', impor
 
 /** The advisory lock of Prisma Migrate, so that Prisma Migrate and this code exclude each other. */
 const PRISMA_LOCK = 72_707_369;
+
+/** The pauses add up to 6 s, enough for a server that restarts. */
+const MAX_PAUSES = 6;
+const FIRST_PAUSE_MS = 100;
 
 /** Limits the wait of requests that queue behind a migration's lock request. */
 const LOCK_LIMIT_MS = 2_000;
@@ -205,21 +209,28 @@ function explain({ kind, directSetting }: Database, error: unknown): unknown {
 
 /**
  * If several processes start at the same time, one process migrates while the others wait. The history is in
- * Prisma Migrate's table, so either tool can continue. Each migration is atomic, so the watch of the database
- * repeats a start that has lost its connection.
+ * Prisma Migrate's table, so either tool can continue. A lost connection is retried, because each migration
+ * is atomic.
  * @returns the names of the applied migrations.
  * @throws {MigrationError | OperatorError} and pg's errors.
  */
 export async function migrate(database: Database): Promise<string[]> {
-  try {
-    return await database.alone(async (client) => {
-      await waitForLock(client);
-      const applied = await applyAll(client, database);
-      await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
-      return applied;
-    });
-  } catch (error) {
-    throw explain(database, error);
+  let lost = false;
+  for (let pauses = 0; ; pauses += 1) {
+    try {
+      return await database.alone(async (client) => {
+        await waitForLock(client);
+        const applied = await applyAll(client, database);
+        await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
+        return applied;
+      });
+    } catch (error) {
+      // A server that was never reachable is reported immediately, without retries.
+      lost ||= isConnectionLost(error);
+      if (!lost || pauses === MAX_PAUSES || toDatabaseError(error).kind !== 'unavailable')
+        throw explain(database, error);
+      await delay(FIRST_PAUSE_MS * 2 ** pauses);
+    }
   }
 }
 

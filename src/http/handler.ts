@@ -169,7 +169,8 @@ export function createRequestHandler(options: RequestHandlerOptions) {
   return {
     routes,
     fastPath,
-    handle: throughYoga,
+    handle: (request: Request, incomingRequest: IncomingRequest): Promise<HttpResponse> =>
+      throughYoga(request, { disconnectSignal: createDisconnectSignal(request.signal), ...incomingRequest }),
     async fetch(request: Request, given?: IncomingRequest): Promise<Response> {
       const { method } = request;
       const reservation = given?.reservation ?? pending.reservation();

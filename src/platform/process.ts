@@ -25,7 +25,11 @@ export function commitOf(root: string): string | null {
     if (HASH.test(commit)) return commit;
     // A named repository may belong to another user, and Git does not search the parent directories for one.
     const git = ['--git-dir', join(root, '.git'), 'rev-parse', '--verify', 'HEAD'];
-    return execFileSync('git', git, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    return execFileSync('git', git, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: 1_000,
+    }).trim();
   } catch {
     return null;
   }

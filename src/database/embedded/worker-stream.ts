@@ -46,11 +46,13 @@ export class WorkerStream extends Duplex {
 
   override _read(): void {}
 
-  /** Node also calls this method for a single chunk. */
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#send([chunk]);
+    done();
+  }
+
   override _writev(parts: readonly { readonly chunk: Buffer }[], done: () => void): void {
-    // Posts a copy, because the memory of a buffer may be shared.
-    const message = new Uint8Array(Buffer.concat(parts.map(({ chunk }) => chunk)));
-    this.#port?.postMessage(message, [message.buffer]);
+    this.#send(parts.map(({ chunk }) => chunk));
     done();
   }
 
@@ -62,5 +64,16 @@ export class WorkerStream extends Duplex {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#port?.close();
     done(error);
+  }
+
+  /** Posts a copy, because the memory of a buffer may be shared. */
+  #send(chunks: readonly Buffer[]): void {
+    const message = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const chunk of chunks) {
+      message.set(chunk, at);
+      at += chunk.length;
+    }
+    this.#port?.postMessage(message, [message.buffer]);
   }
 }

@@ -100,6 +100,11 @@ const NONE: DeprecatedElements = { named: [], inVariables: undefined };
 export function createDeprecations(schema: GraphQLSchema): Deprecations {
   const deprecated = deprecatedElements(schema);
   if (deprecated.size === 0) return () => NONE;
+  const isInput = (coordinate: string) => {
+    const type = schema.getType(coordinate.split('.')[0] ?? '');
+    return isEnumType(type) || isInputObjectType(type);
+  };
+  const hasDeprecatedInputs = [...deprecated.keys()].some(isInput);
 
   function note(coordinate: string, found: Set<DeprecatedElement>): void {
     const element = deprecated.get(coordinate);
@@ -121,8 +126,10 @@ export function createDeprecations(schema: GraphQLSchema): Deprecations {
 
   function search(type: GraphQLNamedType, value: unknown, found: Set<DeprecatedElement>): void {
     if (Array.isArray(value)) for (const item of value) search(type, item, found);
-    else if (isEnumType(type)) note(`${type.name}.${value}`, found);
-    else if (isInputObjectType(type) && typeof value === 'object' && value !== null) {
+    else if (isEnumType(type)) {
+      // The variables may be invalid.
+      if (typeof value === 'string') note(`${type.name}.${value}`, found);
+    } else if (isInputObjectType(type) && typeof value === 'object' && value !== null) {
       const fields = type.getFields();
       for (const [name, member] of Object.entries(value)) {
         const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -139,7 +146,7 @@ export function createDeprecations(schema: GraphQLSchema): Deprecations {
       const named = getNamedType(typeFromAST(schema, type));
       return isEnumType(named) || isInputObjectType(named) ? { name: variable.name.value, type: named } : [];
     });
-    if (searched.length === 0) return undefined;
+    if (!hasDeprecatedInputs || searched.length === 0) return undefined;
     return (variables, found) => {
       const values = new Map(Object.entries(variables ?? {}));
       for (const { name, type } of searched) search(type, values.get(name), found);

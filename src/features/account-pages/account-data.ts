@@ -23,9 +23,15 @@ type Shown<Row> = {
 export type ShownSession = Shown<Pick<Session, 'id' | 'userAgent' | 'createdAt' | 'lastSeenAt'>> & {
   readonly current: boolean;
 };
-export type ShownKey = Shown<StoredApiKey>;
-export type ShownGrant = Shown<OAuthGrant> & { readonly clientName: string };
-export type ShownIdentity = Shown<ExternalIdentity>;
+export type ShownKey = Shown<
+  Pick<StoredApiKey, 'id' | 'name' | 'prefix' | 'scopes' | 'createdAt' | 'lastUsedAt' | 'expiresAt'>
+>;
+export type ShownGrant = Shown<Pick<OAuthGrant, 'id' | 'scopes' | 'createdAt' | 'lastUsedAt'>> & {
+  readonly clientName: string;
+};
+export type ShownIdentity = Shown<
+  Pick<ExternalIdentity, 'id' | 'issuer' | 'subject' | 'createdAt' | 'lastUsedAt'>
+>;
 
 export interface Account {
   readonly name: string;

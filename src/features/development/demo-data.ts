@@ -126,7 +126,11 @@ const ADD_COMMENT = statement<never>(
 );
 
 async function seedPosts(db: Queryable, ids: ReadonlyMap<string, string>, nowMs: number): Promise<void> {
-  const authorOf = (name: string) => ids.get(name) ?? '';
+  const authorOf = (name: string) => {
+    const id = ids.get(name);
+    if (id === undefined) throw new Error(`demo-data.json has no user "${name}"`);
+    return id;
+  };
   for (const { author, title, body, tags, minutesAgo, comments } of DEMO_POSTS) {
     const id = newId();
     const createdMs = nowMs - minutesAgo * MINUTE_MS;

@@ -52,12 +52,14 @@ const notBuilt = (search: string) =>
     { headers: { 'cache-control': 'no-store' } },
   );
 
-/** Returns relative paths. Symbolic links do not count as files. */
+/** Returns relative paths with slashes. Symbolic links do not count as files. */
 async function filesIn(folder: string): Promise<ReadonlySet<string>> {
   if (!existsSync(folder)) return new Set();
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
-  return new Set(files.map(({ parentPath, name }) => relative(folder, join(parentPath, name))));
+  return new Set(
+    files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll('\\', '/')),
+  );
 }
 
 async function fileResponse(folder: string, name: string): Promise<HttpResponse> {

@@ -121,6 +121,7 @@ function routesOf(
     if (known === undefined) {
       const plain = new PlainRequest('GET', request.url, {}, new Uint8Array());
       const { response } = await callLibrary({ request: plain, admitted, target: OAUTH_PATHS.discovery });
+      if (response.status !== 200) return response;
       known = JSON.parse(String(response.body));
       metadata.set(current, known);
     }

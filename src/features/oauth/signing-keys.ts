@@ -5,7 +5,6 @@ import { secretKeyOf } from '../../database/embedded/data-dir.ts';
 import type { Job } from '../../database/jobs.ts';
 import { formatColumns, type Queryable, statement } from '../../database/statement.ts';
 import { type OAuthSigningKey, oauthSigningKeys } from '../../generated/tables.ts';
-import { coalesceRuns } from '../../platform/async.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { createEncryptor, type Encryptor } from '../../platform/crypto.ts';
 import type { FeatureServices } from '../feature.ts';
@@ -116,10 +115,14 @@ export async function revokeSigningKey(db: Queryable, id: string): Promise<boole
   return (await db.query(DROP, [id])).length > 0;
 }
 
-/** Keys are cached this long, so that a rotation reaches every instance within seconds. */
+/** Maximum age of cached keys for signing, so that a rotation reaches every instance within seconds. */
 const MAX_AGE_MS = 1_000;
+/**
+ * Keys for verification may be cached longer, because no key is deleted before its last token has expired.
+ */
+const MAX_AGE_TO_VERIFY_MS = 60_000;
 
-interface KnownKeys {
+interface Known {
   readonly keys: readonly SigningKey[];
   readonly byKid: ReadonlyMap<string, KeyObject>;
   readonly atMs: number;
@@ -133,47 +136,64 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
   // The first key reads or creates the secret, because a service without OAuth needs no secret.
   let lazyEncryptor: Encryptor | undefined;
   const encryptor = () => (lazyEncryptor ??= createSigningKeyEncryptor(config));
-  let known: KnownKeys = { keys: [], byKid: new Map(), atMs: Number.NEGATIVE_INFINITY };
-  let creating: Promise<unknown> | undefined;
+  let known: Known | undefined;
+  let reading: Promise<Known> | undefined;
+  let making: Promise<Known> | undefined;
 
-  /** A read in progress may have started before a key existed, so a new read follows it. */
-  const readAgain = coalesceRuns(async () => {
-    const atMs = clock.elapsedMs();
-    const keys = await listSigningKeys(database, encryptor());
-    const parsed = keys.map(
-      ({ id, publicJwk }) => [id, createPublicKey({ key: publicJwk as object, format: 'jwk' })] as const,
-    );
-    known = { keys, byKid: new Map(parsed), atMs };
-  });
-
-  async function read(): Promise<KnownKeys> {
-    if (clock.elapsedMs() - known.atMs >= MAX_AGE_MS) await readAgain();
-    return known;
+  function read(): Promise<Known> {
+    reading ??= (async () => {
+      const atMs = clock.elapsedMs();
+      const keys = await listSigningKeys(database, encryptor());
+      const byKid = new Map(
+        keys.map(
+          ({ id, publicJwk }) => [id, createPublicKey({ key: publicJwk as object, format: 'jwk' })] as const,
+        ),
+      );
+      known = { keys, byKid, atMs };
+      return known;
+    })().finally(() => {
+      reading = undefined;
+    });
+    return reading;
   }
+
+  /** A read in progress may have started before the key existed, so a new read follows it. */
+  async function readAgain(): Promise<Known> {
+    await reading;
+    return read();
+  }
+
+  /** Concurrent callers share the new key. */
+  function make(): Promise<Known> {
+    making ??= (async () => {
+      await createSigningKey(database, encryptor(), 0);
+      return readAgain();
+    })().finally(() => {
+      making = undefined;
+    });
+    return making;
+  }
+
+  const noOlderThan = async (ms: number): Promise<Known> =>
+    known !== undefined && clock.elapsedMs() - known.atMs < ms ? known : read();
 
   /** @throws {DatabaseError} */
   async function publicKey(kid: string): Promise<KeyObject | undefined> {
-    const { byKid } = await read();
+    const { byKid } = await noOlderThan(MAX_AGE_TO_VERIFY_MS);
     // The key may be new. An unknown `kid` costs one look-up, like an unknown API key.
-    if (!byKid.has(kid)) await readAgain();
-    return known.byKid.get(kid);
+    return byKid.get(kid) ?? (await readAgain()).byKid.get(kid);
   }
 
   /**
-   * Creates a key if there is none. Concurrent callers share the new key.
+   * Creates a key if there is none.
    * @throws {DatabaseError}
    */
   async function signer(): Promise<SigningKey> {
-    const { keys } = await read();
+    const { keys } = await noOlderThan(MAX_AGE_MS);
     let found = signerOf(keys);
     if (found === undefined) {
       if (keys.length > 0) log.emit('oauth.signing_keys_replaced');
-      creating ??= createSigningKey(database, encryptor(), 0).finally(() => {
-        creating = undefined;
-      });
-      await creating;
-      await readAgain();
-      found = signerOf(known.keys);
+      found = signerOf((await make()).keys);
     }
     if (found === undefined) throw new Error('the new signing key was not found');
     return found;
@@ -196,7 +216,8 @@ export function createKeyRing({ database, config, clock, log }: TokenServices) {
     async published(): Promise<readonly JWK[]> {
       // An empty set must not be published, because clients that cache it would reject the first tokens.
       await signer();
-      return known.keys.map(({ id, publicJwk }) => ({ ...publicJwk, kid: id, alg: 'ES256', use: 'sig' }));
+      const { keys } = await noOlderThan(MAX_AGE_MS);
+      return keys.map(({ id, publicJwk }) => ({ ...publicJwk, kid: id, alg: 'ES256', use: 'sig' }));
     },
     publicKey,
     source,

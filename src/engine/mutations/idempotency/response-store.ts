@@ -28,9 +28,9 @@ function encryptionKey({ userId, key }: KeyOwner, pepper: Uint8Array = Buffer.al
 }
 
 /**
- * A response may contain a secret that is shown once, such as a new API key. Encrypts under the secret of the service and the Idempotency-Key, which is not stored. Neither a copy of the database
- * with a guessed key nor the secret alone reveals a response. Responses encrypted under `previousSecret` or by version
- * 1.0.0 stay readable.
+ * A response may contain a secret that is shown once, such as a new API key. Encrypts under the secret of the service and
+ * the Idempotency-Key, which is not stored. Neither a copy of the database with a guessed key nor the secret alone reveals
+ * a response. Responses encrypted under `previousSecret` or by version 1.0.0 stay readable.
  */
 export function createResponseEncryption(secret: string, previousSecret: string | undefined) {
   const derivePepper = (of: string) => deriveKey(of, 'idempotency responses');

@@ -178,7 +178,7 @@ function toHttpResponse({ status, body, type, response }: KoaContextWithOIDC): H
   const headers = new Map(fields.map(([name, value]) => [name, String(value)]));
   if (type === 'text/html') headers.set('cross-origin-opener-policy', 'same-origin');
   else headers.delete('content-security-policy');
-  const content = typeof body === 'string' ? body : JSON.stringify(body);
+  const content = typeof body === 'string' ? body : body == null ? '' : JSON.stringify(body);
   return new HttpResponse(content, { status, headers: Object.fromEntries(headers) });
 }
 

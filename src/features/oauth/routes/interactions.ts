@@ -239,7 +239,7 @@ export function createInteractions(options: InteractionOptions) {
     const { session } = signedIn;
     const consent = findConsent(context, signedIn);
     const author = { actorId: shown, via: `${SESSION}:${session}`, requestId: admitted.requestId };
-    // The consent uses the sign-in up.
+    // A stored consent must reach the client, so no deadline ends the request from here on.
     settle();
     const isStored = await accountWriteQueue.transaction(shown, (work) => allow(work, consent, session), {
       author,
