@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
-/** The slug of a title, and a slug for the case that another post has the first one. */
+/** The slug of a title, and one for the case that another post has the first one, too long to meet another by chance. */
 export function slugsFor(title: string): string[] {
-  const words = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-  const slug = words.replaceAll(/^-|-$/g, '').slice(0, 73);
-  return [slug, `${slug}-${randomBytes(3).toString('hex')}`];
+  const slug = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').slice(0, 60);
+  return [slug, `${slug}-${randomBytes(8).toString('hex')}`];
 }
 
 /** SQL of the first of these slugs that no post has. */
