@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 /** The slug of a title, and one for the case that another post has the first one, too long to meet another by chance. */
 export function slugsFor(title: string): string[] {
-  const slug = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').slice(0, 60);
+  const slug = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
   return [slug, `${slug}-${randomBytes(8).toString('hex')}`];
 }
 
