@@ -136,11 +136,14 @@ export const addOverrideOptions = (command: Command): Command =>
 
 export const OLDEST_FIRST: { createdAt?: 'asc'; id?: 'asc' }[] = [{ createdAt: 'asc' }, { id: 'asc' }];
 
-const OVERRIDES: readonly string[] = ['documents', 'burst', 'perSecond'];
+const OVERRIDES = ['documents', 'burst', 'perSecond'] as const;
+type Overrides = Readonly<Record<(typeof OVERRIDES)[number], unknown>>;
 
-export const withoutUnset = (listed: object): object =>
+export const withoutUnset = <T extends Overrides>(listed: T): object =>
   Object.fromEntries(
-    Object.entries(listed).filter(([name, value]) => value !== null || !OVERRIDES.includes(name)),
+    Object.entries(listed).filter(
+      ([name, value]) => value !== null || !OVERRIDES.some((override) => override === name),
+    ),
   );
 
 export interface LimitOptions {
