@@ -38,7 +38,7 @@ const POLL_MS = 1_000;
 /** PostgreSQL sends no notification when a blocking transaction ends. */
 const BLOCKED_POLL_MS = 100;
 /** The pause after a step is as long as the step, and up to this many times longer while requests keep the process busy. */
-const BUSY_RESTS = 9;
+const BUSY_RESTS = 29;
 /** Shorter comparisons are not logged. */
 const LOGGED_AFTER_MS = 5_000;
 

@@ -9,7 +9,8 @@ import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 const DENSE =
   '[[\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}]&&[\\p{L}\\p{N}\\p{M}]]';
 const WORD = `[[\\p{L}\\p{N}\\p{M}]--${DENSE}]+`;
-const RUNS = new RegExp(`(${DENSE}+)|${WORD}`, 'gv');
+const RUNS = new RegExp(`${DENSE}+|${WORD}`, 'gv');
+const STARTS_DENSE = new RegExp(`^${DENSE}`, 'v');
 const WORDS = new RegExp(WORD, 'gv');
 const ONLY_ASCII = /^[\0-\x7f]*$/;
 
@@ -17,6 +18,8 @@ const ONLY_ASCII = /^[\0-\x7f]*$/;
 const MAX_CHARACTERS = 64;
 /** Compatibility forms can have 18 times as many characters, so only a piece of a text is normalized in one step. */
 const PIECE = 256;
+/** Most words are ASCII, and a step for each takes as long as the word. */
+const BATCH = 256;
 
 const withoutAccents = (text: string) => text.replaceAll(/[\u0300-\u036f]/g, '');
 
@@ -28,11 +31,15 @@ function fold(text: string): string {
 const cut = (word: string) =>
   word.length > MAX_CHARACTERS ? [...word].slice(0, MAX_CHARACTERS).join('') : word;
 
+const foldAscii = (run: string) => run.slice(0, MAX_CHARACTERS).toLowerCase();
+
 function foldWords(run: string): readonly string[] {
   const piece = run.slice(0, PIECE);
-  if (ONLY_ASCII.test(piece)) return [piece.slice(0, MAX_CHARACTERS).toLowerCase()];
+  if (ONLY_ASCII.test(piece)) return [foldAscii(piece)];
   return [...fold(piece).normalize('NFC').matchAll(WORDS)].map(([word]) => cut(word));
 }
+
+const isDense = (run: string) => !ONLY_ASCII.test(run) && STARTS_DENSE.test(run);
 
 /** Yields the overlapping pairs of a run in pieces, and then the last character, so that a search for it finds it. */
 function* foldPairs(run: string): Generator<readonly string[]> {
@@ -57,9 +64,15 @@ function* foldPairs(run: string): Generator<readonly string[]> {
  * hostile text.
  */
 export function* wordsOf(text: string): Generator<readonly string[]> {
-  for (const [run, dense] of text.matchAll(RUNS))
-    if (dense === undefined) yield foldWords(run);
-    else yield* foldPairs(dense);
+  let ascii: string[] = [];
+  for (const run of text.match(RUNS) ?? []) {
+    const isAscii = ONLY_ASCII.test(run);
+    if (isAscii && ascii.push(foldAscii(run)) < BATCH) continue;
+    yield ascii;
+    ascii = [];
+    if (!isAscii) yield* isDense(run) ? foldPairs(run) : [foldWords(run)];
+  }
+  yield ascii;
 }
 
 /** The words of a query that stand together in a text. */
@@ -74,10 +87,10 @@ export interface Run {
 }
 
 export const parseWords = (query: string): readonly Run[] =>
-  [...query.matchAll(RUNS)]
-    .map(([run, dense]) => {
-      if (dense === undefined) return { words: foldWords(run), isDense: false, isSingle: false };
-      const pairs = [...foldPairs(dense)].flat();
+  (query.match(RUNS) ?? [])
+    .map((run) => {
+      if (!isDense(run)) return { words: foldWords(run), isDense: false, isSingle: false };
+      const pairs = [...foldPairs(run)].flat();
       return pairs.length === 1
         ? { words: pairs, isDense: true, isSingle: true }
         : { words: pairs.slice(0, -1), isDense: true, isSingle: false, end: pairs.at(-1) };
@@ -117,8 +130,8 @@ export interface SearchDocument {
 export async function buildDocument({ title, body, authorId, tags }: SearchText): Promise<SearchDocument> {
   const positions = new Map<string, number[]>();
   let sinceMs = performance.now();
+  const isLong = () => performance.now() - sinceMs >= STEP_MS;
   const breathe = async () => {
-    if (performance.now() - sinceMs < STEP_MS) return;
     await nextLoopIteration();
     sinceMs = performance.now();
   };
@@ -135,7 +148,7 @@ export async function buildDocument({ title, body, authorId, tags }: SearchText)
           positions.set(word, position > LAST_POSITION ? [] : [position]);
         } else if (known.length < MAX_POSITIONS && position <= LAST_POSITION) known.push(position);
       }
-      await breathe();
+      if (isLong()) await breathe();
     }
     // A phrase does not reach from the title into the body.
     position += 1;
@@ -144,7 +157,7 @@ export async function buildDocument({ title, body, authorId, tags }: SearchText)
   const parts = labels.map(lexeme);
   for (const [word, of] of positions) {
     parts.push(of.length === 0 ? lexeme(word) : `${lexeme(word)}:${of.join()}`);
-    if (parts.length % 256 === 0) await breathe();
+    if (parts.length % 256 === 0 && isLong()) await breathe();
   }
   return { text: parts.join(' '), lexemes: parts.length };
 }
