@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { revokeLogins } from '../../auth/all-accounts.ts';
 import { type AuthoredWork, audit, OPERATOR } from '../../auth/audit.ts';
@@ -6,6 +15,7 @@ import { openDatabase } from '../../database/database.ts';
 import { flushEntries, openCluster, secureAndFlushDirectory } from '../../database/embedded/cluster.ts';
 import {
   checkDiskSpace,
+  createSecretFile,
   secretFile,
   securePrivateDataDir,
   toDataDirError,
@@ -151,22 +161,22 @@ async function restoreEmbedded(dataDir: string, options: RestoreOptions) {
   }
 }
 
-/** An existing secret stays, because it may protect other data. */
+/** An existing secret stays, because it may protect other data. A restore that was killed may have created it. */
 function restoreSecret(
   { config: { dataDir, secretKey }, io }: RestoreOptions,
   secret: string | undefined,
 ): void {
   const path = secretFile(dataDir);
   if (secret === undefined || secretKey !== undefined) return;
-  if (existsSync(path)) {
+  if (!existsSync(path)) {
+    securePrivateDataDir(dataDir, { strict: false });
+    createSecretFile(dataDir, secret);
+  }
+  if (readFileSync(path, 'utf8').trim() !== secret.trim())
     print(
       io.stderr,
       `The secret key of the backup was not restored, because "${path}" exists. OAuth signing keys and stored responses of the backup need the secret key of the backup.`,
     );
-    return;
-  }
-  securePrivateDataDir(dataDir, { strict: false });
-  writePrivate(path, secret);
 }
 
 async function restorePostgres(options: RestoreOptions) {

@@ -241,17 +241,15 @@ function readKeyFile(path: string): string | undefined {
   }
 }
 
-function readOrCreateKey(dataDir: string): string {
+/**
+ * Creates the file with all of its content or not at all, also if the process is killed. An existing file stays.
+ * @throws the error of the operating system.
+ */
+export function createSecretFile(dataDir: string, content: string): void {
   const path = secretFile(dataDir);
-  const known = readKeyFile(path);
-  if (known !== undefined) return known;
-  makePrivateDirectory(dataDir);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    writeFileSync(draft, `${randomBytes(RANDOM_BYTES).toString('base64url')}\n`, {
-      mode: 0o600,
-      flush: true,
-    });
+    writeFileSync(draft, content, { mode: 0o600, flush: true });
     chmodSync(draft, 0o600);
     linkSync(draft, path);
   } catch (error) {
@@ -259,6 +257,14 @@ function readOrCreateKey(dataDir: string): string {
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+function readOrCreateKey(dataDir: string): string {
+  const path = secretFile(dataDir);
+  const known = readKeyFile(path);
+  if (known !== undefined) return known;
+  makePrivateDirectory(dataDir);
+  createSecretFile(dataDir, `${randomBytes(RANDOM_BYTES).toString('base64url')}\n`);
   return readFileSync(path, 'utf8').trim();
 }
 
