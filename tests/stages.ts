@@ -82,7 +82,7 @@ const FULL_ONLY = [
   ...tests('api', [
     'content/look-ahead/look-ahead',
     'limits/database/prepared-statements',
-    'limits/memory/{large-rows,stream-token-memory,waiting-memory}',
+    'limits/memory/{stream-token-memory,waiting-memory}',
     'node/rejected-nodes',
     'transport/{keep-alive,published-plugins}',
   ]),

@@ -83,16 +83,4 @@ describe('a stream in the multipart protocol', () => {
       { data: { b: 1 }, extensions: { eventId: 'a' } },
     ]);
   });
-
-  it('is not closed by an interruption', () => {
-    const parser = new MultipartParser();
-    parser.take(MULTIPART_FORMAT.opening('start').bytes.toString());
-    expect(parser.take(MULTIPART_FORMAT.interruption.bytes.toString())).toMatchObject([{ json: '{}' }]);
-    expect(parser.closed).toBe(false);
-  });
-
-  it('says where it is in a header, unless that is not known', () => {
-    expect(MULTIPART_FORMAT.headers('a')).toMatchObject({ 'x-event-id': 'a' });
-    expect(MULTIPART_FORMAT.headers(undefined)).not.toHaveProperty('x-event-id');
-  });
 });

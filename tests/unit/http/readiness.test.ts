@@ -4,7 +4,6 @@ import { steppedClock } from '../../support/time/stepped-clock.ts';
 
 /** A probe that ends when it is told to. */
 function make() {
-  const failures: unknown[] = [];
   const clock = steppedClock();
   const probes: PromiseWithResolvers<string[]>[] = [];
   const pendingMigrations = () => {
@@ -12,15 +11,14 @@ function make() {
     probes.push(probe);
     return probe.promise;
   };
-  const writes: { problem?: string } = {};
   const readiness = createReadiness({
     pendingMigrations,
     load: () => ({ loading: undefined, loaded: true }),
-    writeProblem: () => writes.problem,
+    writeProblem: () => undefined,
     clock,
-    onFailure: (error) => void failures.push(error),
+    onFailure: () => undefined,
   });
-  return { readiness, probes, clock, failures, writes };
+  return { readiness, probes, clock };
 }
 
 const many = (count: number, ask: () => Promise<string | undefined>) =>
@@ -64,43 +62,6 @@ describe('readiness', () => {
     expect(new Set(await Promise.all(responses))).toEqual(new Set([undefined]));
     void readiness.problem();
     expect(probes).toHaveLength(2);
-  });
-
-  it('says for a second that the database is gone, and reports it once', async () => {
-    const { readiness, probes, clock, failures } = make();
-    const responses = many(100, readiness.problem);
-    probes[0]?.reject(new Error('connect ECONNREFUSED'));
-    expect(new Set(await responses)).toEqual(new Set(['The database cannot be reached.']));
-    expect(await readiness.problem()).toBe('The database cannot be reached.');
-    expect(failures).toHaveLength(1);
-    clock.advance(1_000);
-    const later = readiness.problem();
-    probes[1]?.resolve([]);
-    expect(await later).toBeUndefined();
-  });
-
-  it('ends as soon as the database is known to write nothing, and begins again with it', async () => {
-    const { readiness, probes, writes } = make();
-    const asked = readiness.problem();
-    probes[0]?.resolve([]);
-    expect(await asked).toBeUndefined();
-    writes.problem = 'The database cannot write, because its disk is full.';
-    expect(await readiness.problem()).toBe(writes.problem);
-    expect(readiness.lastKnown()).toBe(false);
-    delete writes.problem;
-    expect(await readiness.problem()).toBeUndefined();
-    expect(readiness.lastKnown()).toBe(true);
-    expect(probes).toHaveLength(1);
-  });
-
-  it('ends at once when the service is about to go', async () => {
-    const { readiness, probes } = make();
-    const asked = readiness.problem();
-    readiness.leave();
-    probes[0]?.resolve([]);
-    expect(await asked).toBe('The service is shutting down.');
-    expect(await readiness.problem()).toBe('The service is shutting down.');
-    expect(probes).toHaveLength(1);
   });
 
   it('is not known before the first response, and asking for the last response has an old one renewed', async () => {

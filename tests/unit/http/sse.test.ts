@@ -56,30 +56,3 @@ describe('events', () => {
     );
   });
 });
-
-describe('a stream with one event', () => {
-  it('begins with its position and ends with `complete`', async () => {
-    const stream = readEventStream(new Response(SSE.whole('{}', 'start')));
-    expect(await stream.block()).toMatchObject({ id: 'start', retry: '1000', event: undefined });
-    expect(await stream.block()).toMatchObject({ id: 'start', event: 'next', data: '{}' });
-    expect(await stream.block()).toMatchObject({ event: 'complete', id: undefined });
-    expect(await stream.block()).toBeUndefined();
-  });
-
-  it('without a position has the id of the end with `complete`', async () => {
-    const stream = readEventStream(new Response(SSE.whole('{}', undefined)));
-    expect(await stream.block()).toMatchObject({ id: undefined, retry: '1000', event: undefined });
-    expect(await stream.block()).toMatchObject({ id: undefined, event: 'next', data: '{}' });
-    expect(await stream.block()).toMatchObject({ id: 'end', event: 'complete', data: '' });
-    expect(await stream.block()).toBeUndefined();
-  });
-});
-
-describe('a last response', () => {
-  it('has no id, so that the client keeps the one that it has, and completes the stream', async () => {
-    const stream = readEventStream(new Response(SSE.last('{}', 'position').bytes.toString()));
-    expect(await stream.block()).toMatchObject({ id: undefined, event: 'next', data: '{}' });
-    expect(await stream.block()).toMatchObject({ event: 'complete' });
-    expect(await stream.block()).toBeUndefined();
-  });
-});

@@ -151,29 +151,6 @@ describe('The limits of a document', () => {
     );
   });
 
-  it('count aliases but no other colons, and the directives of all definitions', () => {
-    const text =
-      'query ($a: Int @a, $b: [Int]) @b { c(d: {e: $a}) x: y ...F @c } fragment F on T @d { ... @e { z } }';
-    for (const [limit, value] of [
-      ['maxAliases', 1],
-      ['maxDirectives', 5],
-    ] as const) {
-      expect(rejection(text, { [limit]: value })).toBeUndefined();
-      expect(rejection(text, { [limit]: value - 1 })).toMatchObject({ value });
-    }
-  });
-
-  it('bound the names of whatever the document names', () => {
-    const long = 'n'.repeat(101);
-    for (const text of [
-      `{ ${long} }`,
-      `{ a(b: {${long}: 1}) }`,
-      `query ($${long}: T) { a }`,
-      `{ a @${long} }`,
-    ])
-      expect(rejection(text, {})).toEqual({ code: 'COMPLEXITY_LIMIT', value: 101, maximum: 100 });
-  });
-
   it.each([
     ['', '{ a '],
     ['{ ', '... { '],

@@ -1,17 +1,7 @@
 import fc from 'fast-check';
-import {
-  buildSchema,
-  type FragmentDefinitionNode,
-  Kind,
-  NoFragmentCyclesRule,
-  type OperationDefinitionNode,
-  parse,
-  type SelectionSetNode,
-  validate,
-} from 'graphql';
+import { buildSchema, NoFragmentCyclesRule, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { analyzeDocument } from '../../../src/engine/documents/analysis.ts';
-import { costOf } from '../../../src/engine/documents/cost.ts';
 
 const schema = buildSchema('type Query { a: Query, b(x: Int): Query, c: Int }');
 const FRAGMENTS = ['F0', 'F1', 'F2', 'on_'] as const;
@@ -46,41 +36,7 @@ const documents = fc
     ].join(' '),
   );
 
-/** The depth of fragments that form no cycle (contract: limits). */
-function depthIn(text: string): number {
-  const { definitions } = parse(text);
-  const fragments = new Map(
-    definitions
-      .filter((node): node is FragmentDefinitionNode => node.kind === Kind.FRAGMENT_DEFINITION)
-      .map((node) => [node.name.value, node]),
-  );
-  const depthOf = ({ selections: nodes }: SelectionSetNode): number =>
-    Math.max(
-      0,
-      ...nodes.map((node) => {
-        if (node.kind === Kind.INLINE_FRAGMENT) return depthOf(node.selectionSet);
-        if (node.kind === Kind.FIELD) {
-          const inner = node.name.value.startsWith('__') ? undefined : node.selectionSet;
-          return 1 + (inner === undefined ? 0 : depthOf(inner));
-        }
-        const fragment = fragments.get(node.name.value);
-        return fragment === undefined ? 0 : depthOf(fragment.selectionSet);
-      }),
-    );
-  const operation = definitions.find(
-    (node): node is OperationDefinitionNode => node.kind === Kind.OPERATION_DEFINITION,
-  );
-  return operation === undefined ? 0 : depthOf(operation.selectionSet);
-}
-
 const analysis = (text: string) => analyzeDocument(schema, parse(text), 2_000);
-
-function cost(text: string) {
-  const { definitions } = parse(text);
-  const operation = definitions.find((node) => node.kind === Kind.OPERATION_DEFINITION);
-  if (operation === undefined) throw new Error('no operation');
-  return costOf(schema, analysis(text).fragments, operation, {});
-}
 
 describe('analyzeDocument', () => {
   it('finds a cycle exactly where validation does', () => {
@@ -104,7 +60,6 @@ describe('analyzeDocument', () => {
     const text = `{ ...F60 } fragment F0 on Query { c } ${doubling.join(' ')}`;
     expect(analysis(text).cycle).toBeUndefined();
     expect(analysis(text).mergeCost().fields).toBe(2_001);
-    expect(cost(text).depth).toBe(61);
   });
 
   it.each([
@@ -125,17 +80,5 @@ describe('analyzeDocument', () => {
     );
     expect(conditions).toEqual(['a', 'b']);
     expect(costVariables).toEqual(['a', 'b', 'n']);
-  });
-});
-
-describe('costOf', () => {
-  it('finds the depth of an operation with its fragments', () => {
-    fc.assert(
-      fc.property(documents, (text) => {
-        fc.pre(analysis(text).cycle === undefined);
-        expect(cost(text).depth).toBe(depthIn(text));
-      }),
-      { numRuns: 500 },
-    );
   });
 });

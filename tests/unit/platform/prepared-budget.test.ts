@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { PreparedBudget } from '../../../src/database/pg-query.ts';
-import { statement } from '../../../src/database/statement.ts';
 
 const MIB = 1_048_576;
 
@@ -12,12 +11,5 @@ describe('what connections may keep prepared', () => {
       expect(connectionBytes).toBeLessThanOrEqual(16 * MIB);
       expect(connections * connectionBytes).toBeLessThanOrEqual(128 * MIB);
     }
-  });
-
-  it('is a statement that comes again, also by another object with the same text', () => {
-    const budget = new PreparedBudget(10);
-    expect(budget.bytesOf(statement('whole_posts', 'SELECT 1 AS a'))).toBeUndefined();
-    expect(budget.bytesOf(statement('whole_posts', 'SELECT 1 AS b'))).toBeUndefined();
-    expect(budget.bytesOf(statement('whole_posts', 'SELECT 1 AS a'))).toBeGreaterThan(0);
   });
 });

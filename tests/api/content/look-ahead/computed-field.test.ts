@@ -3,13 +3,11 @@ import { createApp } from '../../../../src/app/create-app.ts';
 import { createLogger } from '../../../../src/platform/log/log.ts';
 import { defineTypes, schemaOf } from '../../../../src/schema/schema.ts';
 import { ORIGIN, useApp } from '../../../support/app.ts';
+import { createPost } from '../../../support/content.ts';
 import { graphqlPost } from '../../../support/graphql.ts';
 import { linesOf } from '../../../support/log-lines.ts';
-import { leftToResolvers } from '../../../support/schema/left-to-resolvers.ts';
-import { defineOpening } from '../../../support/schema/opening.ts';
 
 const { toolkit, post } = defineTypes();
-defineOpening(toolkit, post);
 toolkit.builder.objectFields(post.Post, (t) => ({
   careless: t.string({
     columns: ['title'],
@@ -17,20 +15,14 @@ toolkit.builder.objectFields(post.Post, (t) => ({
     description: 'Its resolver reads another column than it declares.',
     resolve: ({ body }) => body,
   }),
-  /** The argument is a list. */
-  beginnings: t.string({
-    args: { lengths: t.arg.intList({ required: true, defaultValue: [1] }) },
-    columns: ['body'],
+}));
+/** The naive version: right, but each query that selects it is left to the loaders. */
+toolkit.builder.objectFields(post.Post, (t) => ({
+  shout: t.string({
+    columns: ['title'],
     maxCharacters: 400,
-    sql: {
-      kind: 'value',
-      parameters: ({ lengths }) => ({ lengths }),
-      expression: ({ body }, { lengths }) =>
-        `SELECT string_agg(left(${body}, l.length), '|' ORDER BY l.n) FROM unnest(${lengths}::int[]) WITH ORDINALITY AS l(length, n)`,
-    },
-    description: 'Several beginnings of the body.',
-    resolve: ({ body }, { lengths }) =>
-      lengths.map((length) => [...body].slice(0, length).join('')).join('|'),
+    description: 'The title in capitals.',
+    resolve: ({ title }) => title.toUpperCase(),
   }),
 }));
 /** Values of each kind that the database writes in its own way, and null. */
@@ -84,26 +76,13 @@ toolkit.builder.objectFields(post.Post, (t) => ({
   }),
 }));
 const schema = schemaOf(toolkit.builder);
-const BODY = 'Über "quotes"\\\n🐧 and more of it';
-
-const openingOf = (length: number) => [...BODY].slice(0, length).join('');
-
-/** More fields with a selection than one statement may have. */
-const WIDE = Array.from({ length: 101 }, (_, index) => `w${index}: author { id }`).join(' ');
-const LIMITS = { MAX_ALIASES: '1000', MAX_TOKENS: '100000', MAX_COMPLEXITY: '1000000' };
-
-describe('A computed field with an argument that was added with one declaration of its SQL', () => {
-  const app = useApp({ schema, settings: LIMITS });
+describe('A computed field that was added with one declaration of its SQL', () => {
+  const app = useApp({ schema });
   let key = '';
   let id = '';
   beforeAll(async () => {
     key = (await app.account()).key;
-    const created = await app.gql(
-      'mutation ($body: String!) { createPost(title: "t", body: $body) { id opening(length: 7) } }',
-      { key, variables: { body: BODY } },
-    );
-    ({ id } = created.data.createPost);
-    expect(created.data.createPost.opening).toBe(openingOf(7));
+    id = await createPost(app, key, { title: 't' });
   });
 
   /** The responses of the service as it ships, of one that measures everything, and of one whose loaders read everything. */
@@ -129,34 +108,6 @@ describe('A computed field with an argument that was added with one declaration 
     }
   }
 
-  it('takes a list for its argument', async () => {
-    const query = 'query ($id: ID!, $lengths: [Int!]!) { post(id: $id) { beginnings(lengths: $lengths) } }';
-    // A text is kept from its second use on.
-    for (const lengths of [[3], [3], [3], [3, 5], [4, 2]]) {
-      const { response, paths } = await ask(query, { lengths });
-      expect(response.data.post.beginnings).toBe(lengths.map(openingOf).join('|'));
-      expect(paths).toContain('database_response');
-    }
-  });
-
-  it.each([
-    ['without an argument', 'opening', { opening: openingOf(100) }],
-    ['by null', 'opening(length: null)', { opening: openingOf(100) }],
-    ['by a number', 'opening(length: 14)', { opening: openingOf(14) }],
-    [
-      'by a variable, under two names, beside a list',
-      'a: opening(length: $n) comments(limit: 1, offset: 1) { id } b: opening(length: 2)',
-      { a: openingOf(6), comments: [], b: openingOf(2) },
-    ],
-  ])('is answered whole %s', async (_what, selection, post) => {
-    const query = `query ($id: ID!, $n: Int = 6) { post(id: $id) { ${selection} } user(id: $id) { id } postsConnection(first: 5) { nodes { opening(length: $n) } } }`;
-    const { response, paths } = await ask(query);
-    expect(response).toEqual({
-      data: { post, user: null, postsConnection: { nodes: [{ opening: openingOf(6) }] } },
-    });
-    expect(paths).toEqual(['fast_path', 'database_response']);
-  });
-
   it.each(['', ' shout'])('is of any kind, and may be null, beside "%s"', async (other) => {
     const query = `query ($id: ID!) { post(id: $id) { createdAt word handle weight dayBefore closedAt subtitle${other} } }`;
     const { response, paths } = await ask(query);
@@ -172,27 +123,6 @@ describe('A computed field with an argument that was added with one declaration 
     expect(paths).toEqual(['fast_path', other === '' ? 'database_response' : 'loaders']);
   });
 
-  it('rejects an argument as its resolver does', async () => {
-    const { response, paths, fallbackReason } = await ask(
-      'query ($id: ID!) { post(id: $id) { id opening(length: 0) } }',
-    );
-    expect(response.errors).toMatchObject([
-      { path: ['post', 'opening'], extensions: { argument: 'length' } },
-    ]);
-    expect(paths).toEqual(['fast_path', 'loaders']);
-    expect(fallbackReason).toBe('the arguments of opening are invalid or name no row');
-  });
-
-  it('is read beside a field that needs a resolver, and in loader batches', async () => {
-    const beside = await ask('query ($id: ID!) { post(id: $id) { opening(length: 3) shout } }');
-    expect(beside.response).toEqual({ data: { post: { opening: openingOf(3), shout: 'T' } } });
-    expect(beside.paths).toEqual(['fast_path', 'loaders']);
-    const batched = await ask(`{ users(limit: 5) { posts(limit: 5) { opening(length: 3) ${WIDE} } } }`);
-    expect(batched.response.data.users[0].posts[0].opening).toBe(openingOf(3));
-    expect(batched.paths).toEqual(['fast_path', 'loaders']);
-    expect(batched.fallbackReason).toBe('the operation has too many nested fields for one statement');
-  });
-
   it('keeps from its resolver what it does not declare', async () => {
     const query = 'query ($id: ID!) { post(id: $id) { body careless } }';
     const { errors } = await app.gql(query, { key, variables: { id } });
@@ -200,11 +130,5 @@ describe('A computed field with an argument that was added with one declaration 
     expect(app.logged.join('')).toContain(
       'the resolver of Post.careless reads \\"body\\", which its \\"columns\\" do not declare',
     );
-  });
-
-  it('is found to be left to the resolvers if it declares no SQL', async () => {
-    expect(await leftToResolvers(app, key, schema)).toMatchObject({
-      'Post.shout': 'Post.shout has no column and no "sql"',
-    });
   });
 });

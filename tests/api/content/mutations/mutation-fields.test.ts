@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../../../src/platform/ids.ts';
 import { useAccount, useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
 import { dataOf } from '../../../support/rejection.ts';
@@ -60,43 +59,6 @@ describe('Mutations of several fields', () => {
     });
   });
 
-  it.each([
-    ['an input error', 'createPost(title: "", body: "B") { id }', 'BAD_USER_INPUT'],
-    ['an unknown post', `createComment(postId: "${newId()}", body: "B") { id }`, 'NOT_FOUND'],
-    ['an unknown post to change', `updatePost(id: "${newId()}", title: "T") { id }`, 'NOT_FOUND'],
-    [
-      'a title too long after variables',
-      `updatePost(id: "${newId()}", title: "${'x'.repeat(201)}") { id }`,
-      'BAD_USER_INPUT',
-    ],
-  ])('undo what was done before a field that fails by %s', async (_what, failing, code) => {
-    const id = await createPost(app, author.key, { title: 'Before', tags: ['before'] });
-    const response = await run(`mutation {
-      a: updatePost(id: "${id}", title: "After", tags: ["after"]) { id }
-      b: createComment(postId: "${id}", body: "undone") { id }
-      failing: ${failing}
-      c: deletePost(id: "${id}") }`);
-    expect(response.status).toBe(200);
-    expect(response.data).toBeNull();
-    expect(response.errors?.map(({ path, extensions }) => [path, extensions.code])).toEqual([
-      [['failing'], code],
-    ]);
-    expect(await read(id)).toEqual({ title: 'Before', tags: ['before'], commentCount: 0, comments: [] });
-  });
-
-  it('undo what was done before a field that is forbidden', async () => {
-    const stranger = await app.account();
-    const theirs = await createPost(app, stranger.key, { title: 'Theirs' });
-    const id = await createPost(app, author.key);
-    const response = await run(`mutation {
-      a: createComment(postId: "${id}", body: "undone") { id }
-      b: deletePost(id: "${theirs}") }`);
-    expect(response).toMatchObject({ status: 403, data: null });
-    expect(response.errors?.map(({ extensions }) => extensions.code)).toEqual(['FORBIDDEN']);
-    expect((await read(id)).commentCount).toBe(0);
-    expect((await read(theirs)).title).toBe('Theirs');
-  });
-
   it('undo a field whose payload is rejected, the event of a new post with it', async () => {
     const stranger = await app.account();
     const theirs = await createPost(app, stranger.key);
@@ -110,16 +72,5 @@ describe('Mutations of several fields', () => {
     expect((await read(theirs)).commentCount).toBe(0);
     expect(await app.prisma.post.count({ where: { title: `undone ${author.id}` } })).toBe(0);
     expect(await count()).toBe(events);
-  });
-
-  it('leave the database usable for the next operation after a failure', async () => {
-    const { id } = author;
-    for (let turn = 0; turn < 15; turn += 1) {
-      const response = await run(
-        'mutation { a: createPost(title: "T", body: "") { id } b: deletePost(id: "x") }',
-      );
-      expect(response.errors).toHaveLength(1);
-    }
-    expect(dataOf(await run('{ viewer { id } }')).viewer).toEqual({ id });
   });
 });
