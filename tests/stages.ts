@@ -97,7 +97,6 @@ const FULL_ONLY = [
     'post-event-order',
     'prepared-memory',
     'traces-through-pooler',
-    'trusted-documents-unheard',
     'worlds/messages',
   ]),
 ];

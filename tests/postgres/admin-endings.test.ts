@@ -8,7 +8,7 @@ import {
   type Holder,
   holder,
 } from '../support/credentials/holdings.ts';
-import { cookieOf, login, PASSWORD } from '../support/credentials/session.ts';
+import { login, PASSWORD } from '../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../support/credentials/tokens.ts';
 import { NEVER_MS, postgresOf } from '../support/database/postgres.ts';
 import { temporaryFolder } from '../support/processes/process.ts';
@@ -92,23 +92,6 @@ it('user set-password ends what the password stood behind, and nothing else', as
   expect(await who.refresh()).toBe(400);
   expect((await login(app, { email: who.email, password: PASSWORD })).status).toBe(401);
   expect((await login(app, { email: who.email, password: NEW_PASSWORD })).status).toBe(200);
-});
-
-it('changePassword ends the same, on every instance, and the new cookie counts on each', async () => {
-  const { instances, who, writer } = await setUp();
-  const response = await app.gql(
-    `mutation { changePassword(currentPassword: "${PASSWORD}", newPassword: "${NEW_PASSWORD}") }`,
-    { headers: { cookie: who.cookie } },
-  );
-  expect(response.errors).toBeUndefined();
-  for (const instance of instances) {
-    // A session is known nowhere but in the database.
-    expect(await who.status('session', instance)).toBe(401);
-    const headers = { cookie: cookieOf(response) };
-    expect((await instance.fetch('/graphql?query={viewer{id}}', { headers })).status).toBe(200);
-  }
-  await expectRevoked(app, who, instances, OF_PASSWORD, writer.key);
-  expect(await who.refresh()).toBe(400);
 });
 
 it('user set-role holds for all credentials, and breaks off the streams that have lost a scope', async () => {

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
@@ -191,35 +190,6 @@ it('A backup whose connection is lost leaves nothing', async () => {
   expectOneLine(await backup.exited, /connection was lost/);
   expect(readdirSync(folder)).toEqual([]);
   await lock.free();
-});
-
-/** The tables at which a backup is killed, in the order in which a backup reads them. */
-const POINTS = [
-  ...['address_blocks', 'audit_log', 'events', 'users', 'account_limits'],
-  ...['api_keys', 'posts', 'stream_tokens', 'comments', 'tags'],
-];
-
-it('A backup that is killed at any table leaves no file of its name', async () => {
-  const url = await migratedDatabase();
-  const [folder, dataDir] = [await temporaryFolder(), await temporaryFolder()];
-  const file = join(folder, 'backup');
-  for (const table of POINTS) {
-    const lock = await locked(url, table);
-    const backup = launchAdmin(['database', 'backup', file], dataDir, { DATABASE_URL: url });
-    await lock.wanted(backup);
-    // The file is created at the same time as the first table is read.
-    await until('a part', async () => partsIn(folder).length === 1);
-    backup.kill('SIGKILL');
-    await backup.exited;
-    expect({ table, whole: existsSync(file), parts: partsIn(folder).length }).toEqual({
-      ...{ table, whole: false, parts: 1 },
-    });
-    for (const part of partsIn(folder)) await rm(join(folder, part));
-    await lock.free();
-  }
-  expect(await admin(['database', 'backup', file], dataDir, { DATABASE_URL: url })).toMatchObject({
-    code: 0,
-  });
 });
 
 const LEVEL = '20261124020000_passing_refusals';

@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type TestApp, useAccount, useApp } from '../support/app.ts';
-import { createPost } from '../support/content.ts';
-import { holdTable, makeCommentsSlow, SLOW_BODY } from '../support/database/blocked.ts';
+import { holdTable, makeCommentsSlow } from '../support/database/blocked.ts';
 import { connect, postgresOf } from '../support/database/postgres.ts';
 import { type GraphqlOptions, graphqlPost, readResponse } from '../support/graphql.ts';
 import { readMetric } from '../support/metrics.ts';
 import { dataOf, expectRejected } from '../support/rejection.ts';
-import { instanceOnOwnPool, secondInstance } from '../support/second-instance.ts';
+import { secondInstance } from '../support/second-instance.ts';
 import { clockOf } from '../support/time/stepped-clock.ts';
 
 const QUERY = '{ posts { id } }';
@@ -43,24 +42,6 @@ async function hold(app: TestApp) {
 const askAt = async ({ fetch }: Pick<TestApp, 'fetch'>, query: string, options: GraphqlOptions) =>
   readResponse(await fetch('/graphql', graphqlPost(query, options)));
 
-describe('a statement past its time', () => {
-  const app = useApp();
-
-  it('is gone from the server by the time it is answered, though the table is still held', async () => {
-    const { key } = await app.account();
-    const hasty = await instanceOnOwnPool(app, { ...app.config, statementTimeoutMs: 1_000 });
-    await app.gql(QUERY, { key });
-    const { busy, waiting } = await observe(app);
-    await hold(app);
-    // Its own connection holds the table, in a transaction; that the key was used is written by and by.
-    await expect.poll(busy).toBe(1);
-    const responses = await Promise.all([1, 2, 3].map(() => askAt(hasty, QUERY, { key })));
-    for (const response of responses) expectRejected(response, { code: 'TIMEOUT', status: 504 });
-    expect(await waiting()).toBe(0);
-    await expect.poll(busy).toBe(1);
-  });
-});
-
 describe('a statement of an operation past its time', () => {
   const clock = clockOf(() => 1_800_000_000_000);
   const app = useApp({ settings: { DATABASE_POOL_SIZE: '2' }, clock });
@@ -81,40 +62,6 @@ describe('a statement of an operation past its time', () => {
     for (const response of responses) expectRejected(response, { code: 'TIMEOUT', status: 504 });
     await expect.poll(busy).toBe(1);
     await expect.poll(() => readMetric(hasty, 'content_graph_graphql_operations_running')).toBe(0);
-  });
-
-  it('is cancelled in a mutation, which is rolled back', async () => {
-    const { key } = account;
-    const { busy } = await observe(app);
-    const postId = await createPost(app, key);
-    const title = 'cancelled';
-    const query = `mutation ($postId: ID!, $title: String!) {
-      createPost(title: $title, body: "b") { id }
-      createComment(postId: $postId, body: "${SLOW_BODY}") { id }
-    }`;
-    const response = await askAt(hastyInstance(), query, { key, variables: { postId, title } });
-    expectRejected(response, { code: 'TIMEOUT', status: 504 });
-    await expect.poll(busy).toBe(0);
-    const { posts } = dataOf(await app.gql('{ posts(limit: 100) { title } }', { key }));
-    expect(posts).not.toContainEqual({ title });
-  });
-
-  it('is cancelled also where Prisma sent it', async () => {
-    const { key } = account;
-    const { busy } = await observe(app);
-    const id = await createPost(app, key, { title: 'kept' });
-    const held = await holdTable(app, 'comments');
-    onTestFinished(held.release);
-    const deletion = 'mutation ($id: ID!) { deletePost(id: $id) }';
-    const response = await askAt(hastyInstance(), deletion, { key, variables: { id } });
-    expectRejected(response, { code: 'TIMEOUT', status: 504 });
-    await expect.poll(busy).toBe(1);
-    await held.release();
-    expect(
-      dataOf(await app.gql('query ($id: ID!) { post(id: $id) { title } }', { key, variables: { id } })),
-    ).toEqual({
-      post: { title: 'kept' },
-    });
   });
 
   it('takes no other with it that comes after it on the same connection', async () => {

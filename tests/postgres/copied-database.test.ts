@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/database/database.ts';
-import { type ReferringTable, sortByReference } from '../../src/database/transfer/catalog.ts';
 import { copyIn } from '../../src/database/transfer/copy-in.ts';
 import { pgEndpoint } from '../../src/database/transfer/endpoints.ts';
 import { type Snapshot, withSnapshot } from '../../src/database/transfer/snapshot.ts';
@@ -109,19 +108,5 @@ describe('a copy of a database', () => {
     const { from, copy } = await twoDatabases();
     await from.query(sql);
     await expect(copy()).rejects.toThrow(reason);
-  });
-});
-
-describe('the order of tables', () => {
-  const table = (name: string, ...refersTo: string[]): ReferringTable => ({ name, columns: [], refersTo });
-
-  it('has each after those that it refers to', () => {
-    const order = sortByReference([table('a', 'c'), table('b', 'a', 'c'), table('c')]);
-    expect(order.map(({ name }) => name)).toEqual(['c', 'a', 'b']);
-  });
-
-  it('does not exist if some refer to each other', () => {
-    const tables = [table('a', 'b'), table('b', 'a'), table('c')];
-    expect(() => sortByReference(tables)).toThrow(/a, b refer to each other/);
   });
 });

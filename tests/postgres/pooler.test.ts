@@ -4,10 +4,21 @@ import { type TestApp, useApp } from '../support/app.ts';
 import { LOCKS } from '../support/database/locks.ts';
 import { pgbouncer } from '../support/database/pgbouncer.ts';
 import { besidePool, instanceThrough, postgresOf } from '../support/database/postgres.ts';
-import { CREATE_POST, type KeyedRequest, postsNamed, send, storedFor } from '../support/keyed.ts';
+import {
+  CREATE_ALONE,
+  CREATE_POST,
+  type KeyedRequest,
+  postsNamed,
+  send,
+  storedFor,
+} from '../support/keyed.ts';
 
-/** The one statement of this mutation commits by itself; CREATE_POST takes a transaction, since it reads the author. */
-const CREATE_ALONE = 'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title } }';
+/** How a mutation writes. */
+const WRITES: readonly (readonly [string, Omit<KeyedRequest, 'variables'>])[] = [
+  ['in one statement', { query: CREATE_ALONE }],
+  ['in a transaction', { query: CREATE_POST }],
+  ['with a key', { query: CREATE_POST, idempotencyKey: 'k' }],
+];
 
 /** An instance whose pool goes through PgBouncer, and a look past it at what its statements do. */
 async function pooled(app: TestApp, settings: Partial<TestApp['config']> = {}) {
@@ -53,14 +64,10 @@ describe('Through a connection pooler in transaction mode', () => {
       await expectDone(instance, request);
     });
 
-    it.each<[string, Partial<KeyedRequest>]>([
-      ['in one statement', { query: CREATE_ALONE }],
-      ['in a transaction', { query: CREATE_POST }],
-      ['with a key', { query: CREATE_POST, idempotencyKey: 'k' }],
-    ])('of a mutation is 504, is gone and has changed nothing: %s', async (way, request) => {
+    it.each(WRITES)('of a mutation is 504, is gone and has changed nothing: %s', async (way, request) => {
       const { instance, observer } = await pooled(app);
       const title = `never ${way} ${account.id}`;
-      const whole = { query: '', variables: { title }, key: account.key, ...request };
+      const whole = { variables: { title }, key: account.key, ...request };
       const held = await lock(app, 'SHARE ROW EXCLUSIVE');
       const response = await send(instance, whole);
       expect(response).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
@@ -74,15 +81,11 @@ describe('Through a connection pooler in transaction mode', () => {
       await app.prisma.idempotencyKey.deleteMany();
     });
 
-    it.each<[string, Partial<KeyedRequest>]>([
-      ['in one statement', { query: CREATE_ALONE }],
-      ['in a transaction', { query: CREATE_POST }],
-      ['with a key', { query: CREATE_POST, idempotencyKey: 'k' }],
-    ])('has no hold on a mutation that is let go in time: %s', async (way, request) => {
+    it.each(WRITES)('has no hold on a mutation that is let go in time: %s', async (way, request) => {
       const { instance, observer } = await pooled(app, { statementTimeoutMs: 60_000 });
       const title = `in time ${way} ${account.id}`;
       const held = await lock(app, 'SHARE ROW EXCLUSIVE');
-      const response = send(instance, { query: '', variables: { title }, key: account.key, ...request });
+      const response = send(instance, { variables: { title }, key: account.key, ...request });
       await expect.poll(() => waiting(observer)).toBe(1);
       await held.release();
       expect((await response).status).toBe(200);
@@ -106,24 +109,22 @@ describe('Through a connection pooler in transaction mode', () => {
       await expect.poll(() => waiting(observer)).toBe(0);
     });
 
-    it.each<[string, Partial<KeyedRequest>]>([
-      ['in one statement', { query: CREATE_ALONE }],
-      ['in a transaction', { query: CREATE_POST }],
-      ['with a key', { query: CREATE_POST, idempotencyKey: 'k' }],
-    ])('is 504 where it writes, and nothing is written then or later: %s', async (way, request) => {
-      const { instance, observer } = await pooled(app);
-      const title = `late ${way} ${account.id}`;
-      const held = await lock(app, 'SHARE ROW EXCLUSIVE');
-      const response = await send(instance, {
-        query: '',
-        variables: { title },
-        key: account.key,
-        ...request,
-      });
-      expect(response).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
-      await expect.poll(() => waiting(observer)).toBe(0);
-      await held.release();
-      expect(await postsNamed(app, title)).toBe(0);
-    });
+    it.each(WRITES)(
+      'is 504 where it writes, and nothing is written then or later: %s',
+      async (way, request) => {
+        const { instance, observer } = await pooled(app);
+        const title = `late ${way} ${account.id}`;
+        const held = await lock(app, 'SHARE ROW EXCLUSIVE');
+        const response = await send(instance, {
+          variables: { title },
+          key: account.key,
+          ...request,
+        });
+        expect(response).toMatchObject({ status: 504, codes: ['TIMEOUT'] });
+        await expect.poll(() => waiting(observer)).toBe(0);
+        await held.release();
+        expect(await postsNamed(app, title)).toBe(0);
+      },
+    );
   });
 });

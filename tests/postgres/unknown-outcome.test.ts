@@ -4,10 +4,7 @@ import { type Cut, cuttingProxy } from '../support/database/cutting-proxy.ts';
 import { LOCKS } from '../support/database/locks.ts';
 import { besidePool, instanceThrough, postgresOf } from '../support/database/postgres.ts';
 import { stallingProxy } from '../support/database/stalling-proxy.ts';
-import { CREATE_POST, postsNamed, type RawResponse, send } from '../support/keyed.ts';
-
-/** One statement, which commits by itself; CREATE_POST takes a transaction, since it reads the author. */
-const CREATE_ALONE = 'mutation ($title: String!) { createPost(title: $title, body: "Body.") { id title } }';
+import { CREATE_ALONE, CREATE_POST, postsNamed, type RawResponse, send } from '../support/keyed.ts';
 
 function expectUnknown(response: RawResponse): void {
   expect(response).toMatchObject({ status: 503, codes: ['SERVICE_UNAVAILABLE'] });
@@ -37,26 +34,6 @@ describe('A mutation whose connection is lost while the database commits (contra
     // A client that repeats by itself what it may not repeat without a key is not asked to.
     expect(response.headers.get('retry-after')).toBeNull();
     expect(await postsNamed(app, title)).toBe(posts);
-  });
-
-  it.each<[Cut, string, string, string | undefined]>([
-    ['before', 'a transaction', CREATE_POST, undefined],
-    ['after', 'a transaction', CREATE_POST, undefined],
-    ['before', 'one statement', CREATE_ALONE, 'INSERT INTO posts'],
-  ])('is told by a retry with its key (%s, %s)', async (where, _way, query, statement) => {
-    const proxy = await cuttingProxy(postgresOf(app).url);
-    const instance = await instanceThrough(app, { url: proxy.url });
-    const { key, id } = await app.account();
-    const title = `retried ${where} ${id}`;
-    const request = { query, variables: { title }, key, idempotencyKey: 'k' };
-    await send(instance, { query: '{ viewer { id } }', key });
-    proxy.cut(where, 1, statement);
-    const response = await send(instance, request);
-    expectUnknown(response);
-    expect(response.headers.get('retry-after')).toBe('1');
-    const again = await send(instance, request);
-    expect(again).toMatchObject({ status: 200, replayed: where === 'after' ? 'true' : null });
-    expect(await postsNamed(app, title)).toBe(1);
   });
 });
 

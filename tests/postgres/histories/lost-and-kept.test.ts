@@ -112,15 +112,3 @@ it('who has an event of a commit that was lost by a crash is told, and nobody el
   await goOn(stage, 10);
   expect(await listeners.judge()).toBe(HAVE_LOST);
 });
-
-it('who has an event that the copy of a data folder lacks is told, and nobody else', async () => {
-  const stage = await openStage('copied');
-  let copy = await stage.server.copy();
-  const listeners = await listenWithLosses(stage, async () => {
-    copy = await stage.server.copy();
-  });
-  stage.moveTo(await copy.alone());
-  await stage.postOnceUp();
-  await goOn(stage, 10);
-  expect(await listeners.judge()).toBe(HAVE_LOST);
-});

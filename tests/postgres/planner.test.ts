@@ -11,12 +11,15 @@ const SETTINGS = statement<{ jit: string; bitmap: string }>(
   `SELECT current_setting('jit') AS jit, current_setting('enable_bitmapscan') AS bitmap`,
 );
 
-describe('Through a connection pooler, PostgreSQL plans lists in the order of their index', () => {
+describe('PostgreSQL plans lists in the order of their index, without JIT and without bitmap scans', () => {
   const app = useApp();
 
-  it('without JIT and without bitmap scans, in a transaction and outside of one', async () => {
+  it.each([
+    ['directly', async (url: string) => url],
+    ['through a connection pooler', (url: string) => pgbouncer(url)],
+  ])('%s, in a transaction and outside of one', async (_way, urlOf) => {
     const own = postgresOf(app);
-    const config = { ...app.config, database: { ...own, url: await pgbouncer(own.url) } };
+    const config = { ...app.config, database: { ...own, url: await urlOf(own.url) } };
     const log = createLogger({ level: 'error', pretty: false });
     const database = await openDatabase({ config, log });
     onTestFinished(() => database.close());
