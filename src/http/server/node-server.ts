@@ -33,6 +33,15 @@ const READ_UP_TO = 16;
 const MAX_WAITING = 1_024;
 
 /**
+ * When a connection closes, node:http destroys each of its requests and responses with a separate error. Requests that
+ * have not begun hold nothing, and thousands of errors would block the event loop for tens of milliseconds.
+ */
+function discard(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  incoming.destroy = () => incoming;
+  outgoing.destroy = () => outgoing;
+}
+
+/**
  * Handles one request of a connection at a time. Otherwise thousands of pipelined requests (RFC 9112 §9.3.2) would
  * run before the next request of any other client. Browsers do not pipeline.
  */
@@ -75,6 +84,8 @@ export function onePerConnection(take: Take): Take {
 
   return (incoming, outgoing) => {
     const { socket } = incoming;
+    // The parser continues to the end of the bytes that were read.
+    if (socket.destroyed) return discard(incoming, outgoing);
     let queue = connections.get(socket);
     if (queue === undefined) {
       queue = { busy: false, paused: false, waiting: [] };
@@ -83,7 +94,10 @@ export function onePerConnection(take: Take): Take {
     if (!queue.busy) return begin(queue, incoming, outgoing);
     queue.waiting.push({ incoming, outgoing });
     if (queue.waiting.length === READ_UP_TO) pauseSoon(queue, socket);
-    if (queue.waiting.length > MAX_WAITING) socket.destroy();
+    if (queue.waiting.length > MAX_WAITING) {
+      for (const waiting of queue.waiting.splice(0)) discard(waiting.incoming, waiting.outgoing);
+      socket.destroy();
+    }
     return undefined;
   };
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { onePerConnection } from '../../../src/http/server/node-server.ts';
@@ -22,8 +22,10 @@ async function open() {
   const taken: ServerResponse[] = [];
   const told = { requests: 0 };
   const take = onePerConnection((_incoming, outgoing) => void taken.push(outgoing));
+  const parsed: (IncomingMessage | ServerResponse)[] = [];
   const server = createServer((incoming, outgoing) => {
     told.requests += 1;
+    parsed.push(incoming, outgoing);
     take(incoming, outgoing);
   });
   const accepted = once(server, 'connection') as Promise<[Socket]>;
@@ -36,7 +38,7 @@ async function open() {
   });
   client.on('error', () => undefined);
   const [connection] = await accepted;
-  return { server, client, connection, taken, told, received };
+  return { server, client, connection, taken, told, received, parsed };
 }
 
 it('a connection on which many requests wait is read no further until they have been taken, and then to its end', async () => {
@@ -59,10 +61,14 @@ it('a connection on which many requests wait is read no further until they have 
   expect(responses).toEqual(Array.from({ length: MANY }, (_, index) => index));
 });
 
-it('a connection on which thousands wait at once is closed', async () => {
-  const { client, taken } = world;
-  const closed = new Promise((resolve) => client.once('close', resolve));
+it('a connection on which thousands wait at once is closed, and only the request that has begun is destroyed', async () => {
+  const { client, connection, taken, told, parsed } = world;
+  const closed = Promise.all(
+    [client, connection].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
+  );
   client.write(REQUEST.repeat(3_000));
   await closed;
-  expect(taken.length).toBeLessThan(2);
+  expect(taken).toHaveLength(1);
+  expect(told.requests).toBeGreaterThan(1_024);
+  expect(parsed.filter(({ destroyed }) => destroyed).length).toBeLessThanOrEqual(2);
 });
