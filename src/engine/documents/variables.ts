@@ -42,7 +42,8 @@ function fitsPlainly(type: GraphQLType | undefined, value: unknown): boolean {
   const named = isNonNullType(type) ? type.ofType : type;
   if (named === GraphQLString || named === GraphQLID) return typeof value === 'string';
   if (named === GraphQLBoolean) return typeof value === 'boolean';
-  return named === GraphQLInt && typeof value === 'number' && (value | 0) === value;
+  if (named === GraphQLInt) return typeof value === 'number' && (value | 0) === value;
+  return isListType(named) && Array.isArray(value) && value.every((item) => fitsPlainly(named.ofType, item));
 }
 
 /** Undeclared variables have no effect and would stay in memory while the operation waits. */
