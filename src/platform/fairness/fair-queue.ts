@@ -69,6 +69,8 @@ export class QueueFullError extends Error {
 
 interface Entry<T> {
   readonly sinceMs: number;
+  /** The usage of the owner at that time. */
+  readonly sinceWeight: number;
   readonly admit: (handedOver: T | undefined) => void;
   readonly reject: (error: Error) => void;
 }
@@ -95,6 +97,11 @@ const ALONE_MS = 10_000;
  * of a slot.
  */
 const PRIORITY_USE_MS = 150;
+/**
+ * An owner that got this part of each slot while an entry waited was not overtaken. Otherwise all requests of a burst
+ * would go before requests that come after the burst.
+ */
+const SERVED_PART = 0.1;
 const DEFAULT_MAX_PRIORITY_WAIT_MS = 2_000;
 
 /**
@@ -168,6 +175,7 @@ export class FairQueue<T = undefined> {
       });
       const entry: Entry<T> = {
         sinceMs: performance.now(),
+        sinceWeight: this.use.weightOf(owner),
         admit(handedOver) {
           removeListener?.();
           resolve(handedOver);
@@ -263,9 +271,12 @@ export class FairQueue<T = undefined> {
     const { msWeight } = this.use;
     for (const [owner, [first]] of this.#owners) {
       if (owner === undefined) return undefined;
-      if (this.#hasMaximum(owner)) continue;
-      const usedMs = this.use.weightOf(owner) / msWeight;
-      const waitedMs = Math.min(this.#maxPriorityWaitMs, nowMs - (first?.sinceMs ?? nowMs));
+      if (first === undefined || this.#hasMaximum(owner)) continue;
+      const weight = this.use.weightOf(owner);
+      const usedMs = weight / msWeight;
+      const servedMs = Math.max(0, weight - first.sinceWeight) / msWeight / this.#concurrency;
+      const overtakenMs = Math.max(0, nowMs - first.sinceMs - servedMs / SERVED_PART);
+      const waitedMs = Math.min(this.#maxPriorityWaitMs, overtakenMs);
       const rank = usedMs < PRIORITY_USE_MS * this.#concurrency ? usedMs - waitedMs : usedMs;
       if (rank >= least) continue;
       least = rank;

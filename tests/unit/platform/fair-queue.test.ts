@@ -81,6 +81,33 @@ describe('The queue for a shared resource', () => {
     await heavy;
   });
 
+  it('lets the requests of a burst not go before the later request of an owner with little use', async () => {
+    const passTime = stopTimeInTest();
+    const queue = new FairQueue({ concurrency: 1 });
+    expect(queue.acquire(undefined)).toBe(true);
+    queue.use.add('ordinary', 60);
+    const order: string[] = [];
+    const step = (owner: string, ms: number) =>
+      queue.wait(owner).then(() => {
+        order.push(owner);
+        queue.use.add(owner, ms);
+      });
+    const admitNext = async () => {
+      // Most of the time goes to reading what the burst sends.
+      passTime(50);
+      queue.release(undefined);
+      await new Promise(setImmediate);
+    };
+    const burst = Array.from({ length: 20 }, () => step('burst', 15));
+    for (let admitted = 0; admitted < 3; admitted += 1) await admitNext();
+    const ordinary = step('ordinary', 1);
+    while (!order.includes('ordinary')) await admitNext();
+    expect(order.indexOf('ordinary')).toBeLessThanOrEqual(4);
+    while (queue.waitingCount > 0) await admitNext();
+    await Promise.all([ordinary, ...burst]);
+    expect(order).toHaveLength(21);
+  });
+
   it('keeps a tenth of many slots free for other owners', async () => {
     const queue = new FairQueue<string>({ concurrency: 20 });
     const enter = (owner: string | undefined, count: number) =>
