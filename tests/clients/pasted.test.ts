@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -10,6 +10,8 @@ import { ROOT, runShell } from '../support/processes/process.ts';
 const pages = globSync('docs/clients/*.md', { cwd: ROOT }).filter(
   (page) => !/(tanstack|vue|svelte)\.md$/.test(page),
 );
+/** What a checkout has only after its own commands have run. */
+const GENERATED = /\/(?:__generated__|generated|graphql-env\.d\.ts)$/;
 const read = (page: string) => blocksOf(readFileSync(join(ROOT, page), 'utf8'));
 
 /** The first block of a page in a language. */
@@ -21,7 +23,7 @@ function findText(page: string, language: string, section?: string): string {
   return found.text;
 }
 
-it('the examples of docs/clients/ compile in a new project that has nothing but what the pages show', async () => {
+it('the examples of docs/clients/ compile in a new project that has their folders and what the pages add', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'content-graph-pasted-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const run = async (line: string) => {
@@ -35,12 +37,12 @@ it('the examples of docs/clients/ compile in a new project that has nothing but 
   const settings = JSON.parse(findText('docs/clients/README.md', 'json', 'Into a project'));
   Object.assign(settings.compilerOptions, JSON.parse(`{${findText('docs/clients/gql-tada.md', 'json')}}`));
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
-  for (const block of pages.flatMap(read)) {
-    const path = pathOf(block)?.replace(/^examples\//, 'src/');
-    if (path?.startsWith('src/') !== true) continue;
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), block.text);
-  }
+  const shown = pages.flatMap(read).flatMap((block) => pathOf(block) ?? []);
+  for (const source of new Set(shown.filter((path) => path.startsWith('examples/clients/')).map(dirname)))
+    await cp(join(ROOT, source), join(folder, source.replace(/^examples\//, 'src/')), {
+      recursive: true,
+      filter: (path) => !GENERATED.test(path),
+    });
   await run('gql.tada generate-output');
   await run('cd src/clients && graphql-codegen --config codegen/codegen.yml --errors-only');
   await run('cd src/clients/relay && mkdir __generated__ && relay-compiler relay.config.json');

@@ -7,21 +7,21 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /** Pages, and how many files they show at least. */
 const PAGES = [
-  ['docs/clients/apollo.md', 4],
+  ['docs/clients/apollo.md', 3],
   ['docs/clients/codegen.md', 2],
   ['docs/clients/curl.md', 4],
   ['docs/clients/event-source.md', 1],
   ['docs/clients/gql-tada.md', 2],
   ['docs/clients/graphql-sse.md', 1],
-  ['docs/clients/python.md', 2],
+  ['docs/clients/python.md', 1],
   ['docs/clients/react.md', 2],
-  ['docs/clients/relay.md', 6],
+  ['docs/clients/relay.md', 4],
   ['docs/clients/svelte.md', 4],
-  ['docs/clients/tanstack.md', 3],
+  ['docs/clients/tanstack.md', 2],
   ['docs/clients/urql.md', 3],
   ['docs/clients/vue.md', 4],
   ['docs/guides/trusted-documents.md', 6],
-  ['docs/guides/oauth-single-page-app.md', 3],
+  ['docs/guides/oauth-single-page-app.md', 2],
   ['docs/guides/server-side-rendering.md', 3],
 ] as const;
 
