@@ -11,7 +11,7 @@ import { readArguments } from '../src/platform/process.ts';
 import { buildSchema } from '../src/schema/schema.ts';
 import { addExampleData } from './api-docs/example-data.ts';
 import { type ExampleService, runExamples } from './api-docs/examples.ts';
-import { printEventTables } from './api-docs/log-events.ts';
+import { printEventLists } from './api-docs/log-events.ts';
 import { apiReference } from './api-docs/reference.ts';
 import { printSettingTables } from './api-docs/settings.ts';
 
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
     'npm run docs:api\n\nWrites docs/reference/api.md, with the responses to its examples, the events of docs/operate/logging.md, and the settings of docs/operate/configuration.md.\n',
     {},
   );
-  writeFileSync(LOGGING_FILE, printEventTables(readFileSync(LOGGING_FILE, 'utf8')));
+  writeFileSync(LOGGING_FILE, printEventLists(readFileSync(LOGGING_FILE, 'utf8')));
   const settings = readFileSync(ENV_EXAMPLE_FILE, 'utf8');
   writeFileSync(CONFIGURATION_FILE, printSettingTables(readFileSync(CONFIGURATION_FILE, 'utf8'), settings));
   const folder = mkdtempSync(join(tmpdir(), 'content-graph-docs-'));

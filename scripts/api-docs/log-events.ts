@@ -154,13 +154,13 @@ const HELP: Readonly<Record<LogEventCode, string | readonly LogEventCode[]>> = {
 const BEGIN = '<!-- Generated from src/platform/log/log-events.ts by "npm run docs:api". -->\n';
 const END = '<!-- End of the generated part. -->\n';
 
-function formatTables(): string {
+function formatLists(): string {
   const areas = Object.groupBy(
     Object.entries(LOG_EVENTS) as [LogEventCode, (typeof LOG_EVENTS)[LogEventCode]][],
     ([event]) => event.split('.')[0] ?? '',
   );
-  const tables = Object.entries(areas).map(([area, events = []]) => {
-    const rows = events.flatMap(([event, { level, message }]) => {
+  const lists = Object.entries(areas).map(([area, events = []]) => {
+    const items = events.flatMap(([event, { level, message }]) => {
       const help = HELP[event];
       if (typeof help !== 'string') return [];
       const recoveries = events.filter(
@@ -169,16 +169,16 @@ function formatTables(): string {
       const codes = [event, ...recoveries.map(([other]) => other)]
         .map((code) => `\`${code}\``)
         .join(', then ');
-      return [[codes, `\`${level}\``, message, help].join(' | ')];
+      return [`- ${codes} (\`${level}\`): **${message}.** ${help}\n`];
     });
-    return `### ${area}\n\n| \`event\` | level | \`msg\` | meaning |\n| --- | --- | --- | --- |\n${rows.map((row) => `| ${row} |\n`).join('')}`;
+    return `### ${area}\n\n${items.join('')}`;
   });
-  return tables.join('\n');
+  return lists.join('\n');
 }
 
-/** Replaces the tables of events in docs/operate/logging.md by those of the code. */
-export function printEventTables(page: string): string {
+/** Replaces the lists of events in docs/operate/logging.md by those of the code. */
+export function printEventLists(page: string): string {
   const [before = '', rest = ''] = page.split(BEGIN);
   const after = rest.split(END)[1] ?? '';
-  return `${before}${BEGIN}\n${formatTables()}\n${END}${after}`;
+  return `${before}${BEGIN}\n${formatLists()}\n${END}${after}`;
 }

@@ -15,15 +15,9 @@ export function typeLink(type: GraphQLType): string {
   return isSpecifiedScalarType(named) ? link(`\`${type}\``, 'Scalars') : link(`\`${type}\``, named.name);
 }
 
-const row = (cells: readonly string[]): string => `| ${cells.map(escapeCell).join(' | ')} |`;
-
-const escapeCell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
-
-/** A table; empty without rows. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  if (rows.length === 0) return [];
-  return [[row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')];
-}
+/** What a list says of an argument or a field. */
+export const definition = (name: string, type: string, words: string): string =>
+  [`${name}: ${type}`, ...(words === '' ? [] : [words])].join('. ').replaceAll(/\s+/g, ' ');
 
 export const fence = (language: string, text: string): string =>
   `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;

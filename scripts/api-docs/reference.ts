@@ -23,7 +23,7 @@ import {
 } from 'graphql';
 import { permissionsOf } from '../../src/engine/core/permissions.ts';
 import type { RanExample } from './examples.ts';
-import { bullets, fence, link, slug, table, typeLink } from './markdown.ts';
+import { bullets, definition, fence, link, slug, typeLink } from './markdown.ts';
 import { costOf, scopeOf } from './requirements.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -65,11 +65,8 @@ function inputWords(input: GraphQLArgument | GraphQLInputField): string {
   ].join(' ');
 }
 
-const argumentTable = (args: readonly GraphQLArgument[]): string[] =>
-  table(
-    ['argument', 'type', ''],
-    args.map((arg) => [`\`${arg.name}\``, typeLink(arg.type), inputWords(arg)]),
-  );
+const defineInputs = (inputs: readonly (GraphQLArgument | GraphQLInputField)[]): string[] =>
+  inputs.map((input) => definition(`\`${input.name}\``, typeLink(input.type), inputWords(input)));
 
 const SHARED_ARGUMENTS = 'Shared arguments';
 /** So many elements with the same name and description have one description. */
@@ -112,8 +109,8 @@ function fieldSection(owner: string, field: Field, { examples, shared }: Common)
         : [
             `${link(SHARED_ARGUMENTS, SHARED_ARGUMENTS)}: ${common.map(({ name }) => `\`${name}\``).join(', ')}`,
           ]),
+      ...(separate.length === 0 ? [] : [['Arguments:', ...defineInputs(separate)].join('\n  - ')]),
     ]),
-    ...argumentTable(separate),
     ...examples.filter((example) => example.coordinate === title).flatMap(exampleBlocks),
   ];
   return { title, body };
@@ -123,8 +120,8 @@ function fieldSection(owner: string, field: Field, { examples, shared }: Common)
 const fieldRank = ({ name, type }: Field): number =>
   name === 'id' ? 0 : isLeafType(getNamedType(type)) ? 1 : 2;
 
-function fieldTable(owner: string, fields: readonly Field[], shared?: Common['shared']): string[] {
-  const rows = fields.map((field) => {
+function fieldList(owner: string, fields: readonly Field[], shared?: Common['shared']): string[] {
+  const items = fields.map((field) => {
     const name = `\`${field.name}\``;
     const cost = costOf(field);
     const isList = !isLeafType(getNamedType(field.type)) && field.args.length === 0;
@@ -134,13 +131,13 @@ function fieldTable(owner: string, fields: readonly Field[], shared?: Common['sh
       ...(shared?.has(fieldKey(field)) || field.args.length > 0 ? [] : [describe(field)]),
       ...(cost !== undefined && isList ? [`${link('Cost', 'Cost')}: ${cost}.`] : []),
     ];
-    return [
+    return definition(
       field.args.length === 0 ? name : link(name, `${owner}.${field.name}`),
       typeLink(field.type),
       words.join(' '),
-    ];
+    );
   });
-  return table(['field', 'type', ''], rows);
+  return bullets(items);
 }
 
 function objectSections(type: GraphQLObjectType, common: Common): readonly Section[] {
@@ -150,7 +147,7 @@ function objectSections(type: GraphQLObjectType, common: Common): readonly Secti
   const body = [
     isGeneric ? '' : describe(type),
     ...(interfaces.length === 0 ? [] : [`Implements ${interfaces.join(', ')}.`]),
-    ...fieldTable(type.name, fields, isPage(type) ? common.shared : undefined),
+    ...fieldList(type.name, fields, isPage(type) ? common.shared : undefined),
   ];
   const withArguments = fields.filter(({ args }) => args.length > 0);
   return [
@@ -169,7 +166,7 @@ function otherSection(schema: GraphQLSchema, type: GraphQLNamedType): Section {
         .map(({ name }) => link(`\`${name}\``, name))
         .join(', ')}.`,
     );
-    body.push(...fieldTable(type.name, sorted(Object.values(type.getFields()))));
+    body.push(...fieldList(type.name, sorted(Object.values(type.getFields()))));
   } else if (isUnionType(type)) {
     body.push(
       `One of ${type
@@ -178,17 +175,12 @@ function otherSection(schema: GraphQLSchema, type: GraphQLNamedType): Section {
         .join(', ')}.`,
     );
   } else if (isEnumType(type)) {
-    const rows = type
+    const values = type
       .getValues()
-      .map((value) => [`\`${value.name}\``, [...deprecation(value), describe(value)].join(' ')]);
-    body.push(...table(['value', ''], rows));
+      .map((value) => `\`${value.name}\`: ${[...deprecation(value), describe(value)].join(' ')}`);
+    body.push(...bullets(values));
   } else if (isInputObjectType(type)) {
-    const rows = sorted(Object.values(type.getFields())).map((field) => [
-      `\`${field.name}\``,
-      typeLink(field.type),
-      inputWords(field),
-    ]);
-    body.push(...table(['field', 'type', ''], rows));
+    body.push(...bullets(defineInputs(sorted(Object.values(type.getFields())))));
   }
   return { title: type.name, body };
 }
@@ -240,7 +232,7 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
   const sectionsOf = (type: GraphQLObjectType) => objectSections(type, common);
   const [query, mutation, subscription] = roots;
   return [
-    { title: SHARED_ARGUMENTS, intro: argumentTable(sharedArguments), sections: [] },
+    { title: SHARED_ARGUMENTS, intro: bullets(defineInputs(sharedArguments)), sections: [] },
     { title: 'Queries', intro: [describe(query ?? {})], sections: rootSections(query, common) },
     { title: 'Mutations', intro: [describe(mutation ?? {})], sections: rootSections(mutation, common) },
     {
@@ -253,10 +245,7 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
       title: 'Connections',
       intro: [
         'A connection is a page of a list, and an edge an item with its position. All of them have these fields:',
-        ...table(
-          ['field', ''],
-          sharedFields.map((field) => [`\`${field.name}\``, describe(field)]),
-        ),
+        ...bullets(sharedFields.map((field) => `\`${field.name}\`: ${describe(field)}`)),
       ],
       sections: objects.filter(isPage).flatMap(sectionsOf),
     },

@@ -4,7 +4,7 @@ type SettingName = keyof SettingValues;
 /** What increases and what decreases when an operator raises the setting. Settings without a size have none. */
 type Effect = readonly [increases: string, decreases: string];
 
-const NO_SIZE: Effect = ['–', '–'];
+const NO_SIZE: Effect = ['', ''];
 
 /** The settings by subject. The texts of the settings are those of `.env.example`. */
 const GROUPS: Readonly<Record<string, Partial<Record<SettingName, Effect>>>> = {

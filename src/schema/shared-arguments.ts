@@ -28,7 +28,7 @@ export function checkVersion(
 export const versionArgument = (arg: ArgumentBuilder) =>
   arg.int({
     description:
-      'The version that the client has read. If the object has another version, nothing is changed, and the error is CONFLICT with the current version in `extensions.version`. If absent or null, the version is not checked.',
+      'The version that the client has read. Another version is CONFLICT, with the current version in `extensions.version`. Not checked if absent or null.',
   });
 
 /** The contract guarantees this rule (contract: permissions). */

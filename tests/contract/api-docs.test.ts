@@ -47,12 +47,12 @@ describe('the reference of a schema', () => {
   );
 
   it.each([
-    ['arguments', '| `filter` | [`Filter!`](#filter) | Which of them. |'],
-    ['defaults of arguments', '| `order` | [`Order`](#order) | How. Default: `NEWEST`. |'],
-    ['input fields', '| `text` | [`String!`](#scalars) | Words of the text. |'],
-    ['defaults of input fields', '| `count` | [`Int`](#scalars) | At most so many. Default: `5`. |'],
-    ['values of enums', '| `NEWEST` | New ones first. |'],
-    ['deprecated values', '| `OLDEST` | **Deprecated:** Nobody asks. Old ones first. |'],
+    ['arguments', '  - `filter`: [`Filter!`](#filter). Which of them.'],
+    ['defaults of arguments', '  - `order`: [`Order`](#order). How. Default: `NEWEST`.'],
+    ['input fields', '- `text`: [`String!`](#scalars). Words of the text.'],
+    ['defaults of input fields', '- `count`: [`Int`](#scalars). At most so many. Default: `5`.'],
+    ['values of enums', '- `NEWEST`: New ones first.'],
+    ['deprecated values', '- `OLDEST`: **Deprecated:** Nobody asks. Old ones first.'],
     ['deprecated fields', '### Query.find\n\n**Deprecated:** Use `search`.\n\nThe old way.'],
     ['members of unions', 'One of [`Page`](#page), [`Image`](#image).'],
     ['types', '- Type: [`Found`](#found)'],

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { printEventTables } from '../../scripts/api-docs/log-events.ts';
+import { printEventLists } from '../../scripts/api-docs/log-events.ts';
 import { LOG_EVENTS } from '../../src/platform/log/log-events.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -15,7 +15,7 @@ const code = globSync('src/**/*.ts', { cwd: ROOT, exclude: ['src/generated/**', 
 describe('docs/operate/logging.md', () => {
   it('has the events of the code, and no other', () => {
     const page = read('docs/operate/logging.md');
-    expect(page, 'the tables are generated: run "npm run docs:api"').toBe(printEventTables(page));
+    expect(page, 'the lists are generated: run "npm run docs:api"').toBe(printEventLists(page));
   });
 
   const codes = Object.keys(LOG_EVENTS);

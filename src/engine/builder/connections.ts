@@ -40,7 +40,7 @@ export const connectionArguments = (arg: ArgumentBuilder) => ({
     description: 'Returns only the items after this cursor. If null, starts with the first item.',
   }),
   last: arg.int({
-    description: `The maximum number of items to return from the end of the list or, with \`before\`, from before that cursor: 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if only \`before\` is given. Keeps the order of the list. Cannot be combined with \`first\` or \`limit\`.`,
+    description: `The number of items from the end of the list or before \`before\`: 0 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} with \`before\` alone. Not with \`first\` or \`limit\`.`,
   }),
   before: arg.string({
     description:

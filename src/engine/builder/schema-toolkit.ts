@@ -28,7 +28,7 @@ const definePageInfo = (builder: Builder) =>
       endCursor: t.exposeString('endCursor', {
         nullable: true,
         description:
-          'The cursor of the last item, for `after`; null on an empty page. Where a filter has ended the page early, the cursor of the last item that was read.',
+          'The cursor of the last item, for `after`; null on an empty page. After a page that a filter shortens, the last item read.',
       }),
     }),
   });

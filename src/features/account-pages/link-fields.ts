@@ -101,7 +101,7 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
       type: AccountLinkType,
       prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
       description:
-        'Creates an account without a password, and a link with which its owner sets the password. Only for admins in a session; otherwise FORBIDDEN. An operation can select it only once.',
+        'Creates an account without a password, and a link with which its owner sets the password. Only for admins in a session; otherwise FORBIDDEN. Select it once in an operation.',
       args: {
         email: t.arg.string({
           required: true,
@@ -127,7 +127,7 @@ export const defineLinkFields: DefineFields = ({ builder }, { User }) => {
       type: AccountLinkType,
       prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
       description:
-        'Creates a link with which the owner of an account sets a new password, and revokes earlier links. Only for admins in a session, and never for another admin; otherwise FORBIDDEN. NOT_FOUND if the account does not exist. An operation can select it only once.',
+        'Creates a link with which the owner of an account sets a new password, and revokes earlier links. Only for admins in a session, and never for another admin; otherwise FORBIDDEN. NOT_FOUND if the account does not exist. Select it once in an operation.',
       args: {
         email: t.arg.string({ required: true, description: 'The email address of the account.' }),
         currentPassword: t.arg.string({ required: true, description: 'The admin’s password.' }),

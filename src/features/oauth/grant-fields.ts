@@ -41,7 +41,7 @@ export const defineGrantFields: DefineFields = ({ builder }, { User }, { account
   builder.objectFields(User, (t) => ({
     oauthGrants: t.loadableList({
       type: OAuthGrant,
-      ...ownList(GRANTS, maxListed, 'The account’s grants to OAuth clients, newest first'),
+      ...ownList(GRANTS, maxListed, 'The grants to OAuth clients, newest first'),
     }),
   }));
 

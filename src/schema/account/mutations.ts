@@ -66,7 +66,7 @@ export function defineAccountMutations(
           description: `The name shown next to the user’s posts and comments, ${lengthOf(ACCOUNT_NAME)}.`,
         }),
         handle: t.arg.string({
-          description: `The unique short name for URLs, ${describeHandle(profile.handle)}. BAD_USER_INPUT if another account has it. An empty string removes it.`,
+          description: `The name for URLs, ${describeHandle(profile.handle)}. BAD_USER_INPUT if another account has it. Empty removes it.`,
         }),
         bio: t.arg.string({
           description: `What the user writes about themselves, ${lengthOf(profile.bio)}.`,
@@ -83,7 +83,7 @@ export function defineAccountMutations(
       locks: ownAccount,
       type: CreatedApiKey,
       prepare: ({ currentPassword }, context) => confirmPassword(context, currentPassword),
-      description: `Creates an API key for the viewer’s account. An account can have at most ${MAX_LIVE_KEYS} keys that are neither revoked nor expired; another one is BAD_USER_INPUT. A wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.`,
+      description: `Creates an API key for the viewer’s account. An account can have at most ${MAX_LIVE_KEYS} keys that are neither revoked nor expired; another one is BAD_USER_INPUT. A wrong password is BAD_USER_INPUT, too many are RATE_LIMITED. Select it once in an operation. Needs a session; otherwise FORBIDDEN.`,
       args: {
         name: t.arg.string({
           required: true,
@@ -140,7 +140,7 @@ export function defineAccountMutations(
       prepare: ({ currentPassword, newPassword }, context) =>
         preparePassword(context, String(currentPassword), String(newPassword)),
       description:
-        'Changes the password of the viewer’s account, and revokes its other sessions, stream tokens and OAuth grants, but no API keys. The session of this request continues with a new id, in the cookie of the response. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+        'Changes the password of the viewer’s account, and revokes its other sessions, stream tokens and OAuth grants, but no API keys. The session of this request continues with a new id, in the cookie of the response. Always true. A wrong password is BAD_USER_INPUT, too many are RATE_LIMITED. Select it once in an operation. Needs a session; otherwise FORBIDDEN.',
       args: {
         currentPassword: t.arg.string({ required: true, description: 'The current password.' }),
         newPassword: t.arg.string({ required: true, description: `${lengthOf(PASSWORD)}.` }),
@@ -165,7 +165,7 @@ export function defineAccountMutations(
         await revokeInBatches(db, [caller.userId], revocations.all);
       },
       description:
-        'Revokes immediately all credentials of the viewer’s account: sessions (also the session of this request), stream tokens, API keys, and OAuth grants with their tokens. It also revokes a link to set the password, and JWTs that other issuers have issued until now. Deletes the OAuth clients that the account owns, and does not change the password. Always true: a wrong current password is BAD_USER_INPUT, and too many are RATE_LIMITED. An operation can select it only once. Needs a session; otherwise FORBIDDEN.',
+        'Revokes immediately all credentials of the viewer’s account: sessions (also the session of this request), stream tokens, API keys, and OAuth grants with their tokens. It also revokes a link to set the password, and JWTs that other issuers have issued until now. Deletes the OAuth clients that the account owns, and does not change the password. Always true. A wrong password is BAD_USER_INPUT, too many are RATE_LIMITED. Select it once in an operation. Needs a session; otherwise FORBIDDEN.',
       args: { currentPassword: t.arg.string({ required: true, description: 'The current password.' }) },
       resolve: async (_root, _args, context) => {
         preparedOf(context, 'revokeEverything');

@@ -129,7 +129,7 @@ export const ownList = <Row extends { readonly userId: string }>(
 ) => ({
   session: true as const,
   ownOnly: true as const,
-  description: `${what}, at most ${limit}. Only for the viewer’s account, in a session; otherwise FORBIDDEN.`,
+  description: `${what}, at most ${limit}. FORBIDDEN except for the viewer in a session.`,
   resolve: (user: { readonly id: string }) => user.id,
   async load(ids: string[], { db }: Context): Promise<Row[][]> {
     const found = await db.query(rows, [ids, limit]);
@@ -146,19 +146,15 @@ export function defineAccountRelations(
   builder.objectFields(User, (t) => ({
     apiKeys: t.loadableList({
       type: ApiKey,
-      ...ownList(KEYS, maxListed, 'The account’s API keys that are not revoked, newest first'),
+      ...ownList(KEYS, maxListed, 'The API keys that are not revoked, newest first'),
     }),
     sessions: t.loadableList({
       type: Session,
-      ...ownList(SESSIONS, maxListed, 'The account’s active sessions, most recently used first'),
+      ...ownList(SESSIONS, maxListed, 'The active sessions, most recently used first'),
     }),
     externalIdentities: t.loadableList({
       type: IdentityType,
-      ...ownList(
-        IDENTITIES,
-        maxListed,
-        'The subjects of external issuers that are linked to the account, newest first',
-      ),
+      ...ownList(IDENTITIES, maxListed, 'The linked subjects of external issuers, newest first'),
     }),
   }));
 }

@@ -91,8 +91,7 @@ export function defineChange(
         type: Post,
         nullable: true,
         sql: { kind: 'one', entity: postEntity, key: 'postId' },
-        description:
-          'The post in its state at the delivery of the event. Null if this change or a later one has deleted the post.',
+        description: 'The post, read at the delivery of the event. Null if the post is deleted by then.',
         resolve: async ({ postId }, _args, { db }) => (await readById(db, postEntity, postId)) ?? null,
       }),
       ...Object.fromEntries(
@@ -107,7 +106,7 @@ export function defineChange(
             type,
             nullable: true,
             sql: { kind: 'one', entity, key },
-            description: `The ${name} in its state at the delivery of the event. Null for other changes, and if this change or a later one has deleted the ${name}.`,
+            description: `The ${name}, read at the delivery of the event. Null for other changes, and if the ${name} is deleted by then.`,
             resolve: async (change, _args, { db }) => {
               const found = change[key];
               return found === null ? null : ((await readById(db, entity, found)) ?? null);

@@ -56,7 +56,7 @@ export function definePostMutations(
   limits: ContentLimits['post'],
 ): void {
   const ofTags = `At most ${limits.maxTags} tags of ${lengthOf(limits.tag)} each, without duplicates.`;
-  const ofSlug = `${lengthOf(limits.slug)} of \`a\` to \`z\`, \`0\` to \`9\` and \`-\`, with no hyphen at either end.`;
+  const ofSlug = `${lengthOf(limits.slug)} of \`a-z\`, \`0-9\` and \`-\`, with no hyphen at either end.`;
   builder.mutationFields((t) => ({
     createPost: t.field({
       type: Post,
@@ -72,7 +72,7 @@ export function definePostMutations(
         body: t.arg.string({ required: true, description: `${lengthOf(limits.body)}.` }),
         tags: t.arg.stringList({ description: `${ofTags} No tags if absent.` }),
         slug: t.arg.string({
-          description: `${ofSlug} Derived from the title if absent or null. BAD_USER_INPUT if another post has the slug.`,
+          description: `${ofSlug} From the title if absent or null. BAD_USER_INPUT if another post has the slug.`,
         }),
       },
       resolve: (_root, args, context) =>
@@ -90,7 +90,7 @@ export function definePostMutations(
         body: t.arg.string({ description: `${lengthOf(limits.body)}.` }),
         tags: t.arg.stringList({ description: `${ofTags} Replaces all existing tags.` }),
         slug: t.arg.string({
-          description: `${ofSlug} The post can still be found by its previous slug. BAD_USER_INPUT if another post has the slug.`,
+          description: `${ofSlug} The previous slug still finds the post. BAD_USER_INPUT if another post has the slug.`,
         }),
         ifVersion: versionArgument(t.arg),
       },

@@ -249,7 +249,7 @@ export function definePostQueries(
         createdAfter: t.arg({
           type: 'DateTime',
           description:
-            'Only posts created after this time, oldest first. Cannot be combined with `offset`. Paging by this time can skip posts of the same millisecond; cursors do not.',
+            'Only posts created after this time, oldest first. Cannot be combined with `offset`. Paging by time can skip posts of one millisecond.',
         }),
         tag: t.arg.string({ description: 'Only posts with exactly this tag.' }),
         ...listArguments(t.arg),

@@ -202,7 +202,7 @@ export function defineTags({ builder, PageInfo }: SchemaToolkit, limits: Content
         }),
         after: t.arg.string({
           description:
-            'Returns only the tags after this cursor. If null, starts with the first tag. With POST_COUNT, a tag whose count changes can be missed or repeated.',
+            'Returns only the tags after this cursor. With POST_COUNT, a tag whose count changes can be missed or repeated.',
         }),
       },
       resolve: (_root, args, context) => readTagPage(args, context, limits),

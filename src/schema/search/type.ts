@@ -53,7 +53,7 @@ export function defineSearch(
       args: {
         query: t.arg.string({
           required: true,
-          description: `Words, all of which a post must have. \`"…"\` is a phrase, \`-word\` excludes, and \`wor*\` finds words that begin with at least ${MIN_PREFIX} characters. Case and accents do not matter. At most ${query.max} characters and ${maxWords} words.`,
+          description: `All words that a post must have. \`"…"\` is a phrase, \`-word\` excludes, \`wor*\` is a prefix of ${MIN_PREFIX} characters or more. At most ${query.max} characters and ${maxWords} words.`,
         }),
         filter: t.arg({
           type: PostFilter,

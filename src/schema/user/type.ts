@@ -104,7 +104,7 @@ export function defineUser(toolkit: SchemaToolkit, { handle, bio, avatarUrl }: C
         scopeForOwn: OWN_EMAIL,
         scopeForOthers: EMAIL_OF_OTHERS,
         sql: { kind: 'value', expression: ({ id }) => `(SELECT e.email FROM users e WHERE e.id = ${id})` },
-        description: `The email address, unique ignoring case; empty for a deleted account. The viewer’s email address needs the scope \`${OWN_EMAIL}\`, email addresses of other accounts need \`${EMAIL_OF_OTHERS}\`; otherwise FORBIDDEN.`,
+        description: `The email address, unique ignoring case; empty for a deleted account. The viewer’s needs the scope \`${OWN_EMAIL}\`, others need \`${EMAIL_OF_OTHERS}\`; otherwise FORBIDDEN.`,
         resolve: (user, _args, context) => withEmail(user, context),
         load: (ids: string[], context) =>
           inLoaderBatch(context, EMAILS, ids, (all) => readEmails(context, all)),
@@ -122,7 +122,7 @@ export function defineUser(toolkit: SchemaToolkit, { handle, bio, avatarUrl }: C
             `CASE WHEN ${id} = ${caller.id} OR ${caller.isAdmin} THEN upper(${role}::text COLLATE "C") END`,
         },
         description:
-          'The role of the account, visible to the account itself and to admins; null for others. It cannot be selected in subscriptions: BAD_USER_INPUT.',
+          'The role, visible to the account itself and to admins; null for others. BAD_USER_INPUT in subscriptions.',
         resolve: (user, _args, context) => (maySeeRole(context, user) ? ROLE_NAMES[user.role] : null),
       }),
     }),
