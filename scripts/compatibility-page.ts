@@ -28,8 +28,8 @@ export interface CompatibilityReport {
 
 const INTRO = `# Compatibility
 
-This page lists software of others that runs against the service in tests, for users who have chosen their client, proxy or
-OAuth library. You see what works, and which settings you need. For example, run the tests of one client:
+Software of others that runs against the service in tests, with the settings that you need, for users who have chosen their client,
+proxy or OAuth library. For example, run the tests of one client:
 
 \`\`\`sh
 npm run test:compatibility -- clients/graphql-request
@@ -87,12 +87,14 @@ function printGroup(name: GroupName, rows: readonly Row[]): string {
   const lines = rows.map((row) =>
     line([row.name, row.version, ...columns.map(([check]) => printVerdict(verdicts(row)[check]))]),
   );
-  const notes = rows.flatMap((row) =>
-    columns.flatMap(([check, label]) => {
+  const notes = rows.flatMap((row) => {
+    const sentences = columns.flatMap(([check, label]) => {
       const note = verdicts(row)[check]?.note;
-      return note === undefined ? [] : [`- **${row.name}**, ${label}: ${note}.`];
-    }),
-  );
+      return note === undefined ? [] : [`${label}: ${note}.`];
+    });
+    if (sentences.length === 0) return [];
+    return [[`- **${row.name}**`, ...sentences].join(sentences.length === 1 ? ', ' : '\n  - ')];
+  });
   return [
     `## ${title}`,
     '',

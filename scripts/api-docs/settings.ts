@@ -132,7 +132,7 @@ function readSettings(example: string): ReadonlyMap<string, { text: string; valu
   return new Map(
     [...entries].map(([, comment = '', unset, name = '', value = '']) => [
       name,
-      { text: comment.replaceAll(/^# |\n/gm, ' ').trim(), value: unset === undefined ? `\`${value}\`` : '–' },
+      { text: comment.replaceAll(/^# |\n/gm, ' ').trim(), value: unset === undefined ? `\`${value}\`` : '' },
     ]),
   );
 }

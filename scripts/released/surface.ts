@@ -21,7 +21,7 @@ const METRICS_PAGE = new URL('../../docs/operate/metrics.md', import.meta.url);
 
 /** The metrics of the page, which a test compares with those of the service: each with its type and its labels. */
 const metrics = (): string[] =>
-  [...readFileSync(METRICS_PAGE, 'utf8').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*) \|/gm)].map(
+  [...readFileSync(METRICS_PAGE, 'utf8').matchAll(/^- `(\w+)` \((\w+)([^)]*)\): /gm)].map(
     ([, name, type, labels = '']) =>
       [name, type, ...[...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label)].join(' '),
   );

@@ -87,8 +87,8 @@ describe('docs/operate/metrics.md, dashboard and alerts', () => {
   });
 
   it('the page has every metric with its help, and no other', () => {
-    const rows = [...read('docs/operate/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| [^|]*\| (.*) \|$/gm)];
-    const listed = new Map(rows.map(([, name = '', type = '', help = '']) => [name, { type, help }]));
+    const items = [...read('docs/operate/metrics.md').matchAll(/^- `(\w+)` \((\w+)[^)]*\): (.*)$/gm)];
+    const listed = new Map(items.map(([, name = '', type = '', help = '']) => [name, { type, help }]));
     const own = [...described].filter(([name]) => !/^(?:process|nodejs)_/.test(name));
     expect(own.length).toBeGreaterThan(40);
     expect([...listed].sort()).toEqual(own.map(([name, { help, type }]) => [name, { type, help }]).sort());
