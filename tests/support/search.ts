@@ -57,6 +57,22 @@ export function killedAt(database: Database, nth: number): Database {
   };
 }
 
+/** The same database, which does something else before each transaction. */
+export function beforeTransactions(database: Database, act: () => Promise<void>): Database {
+  return {
+    ...database,
+    unitOfWork(...given) {
+      const work = database.unitOfWork(...given);
+      const run = work.run.bind(work);
+      work.run = async (change) => {
+        await act();
+        return run(change);
+      };
+      return work;
+    },
+  };
+}
+
 const PAGE = `query ($query: String!, $filter: PostFilter, $first: Int, $after: String) {
   searchPosts(query: $query, filter: $filter, first: $first, after: $after) {
     edges { cursor node { id title } } nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`;

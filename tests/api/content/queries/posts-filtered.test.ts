@@ -198,6 +198,13 @@ it('A page may be shorter than requested, and its cursor leads past the posts th
   }
 });
 
+it('A list reads no more posts than its complexity covers, so it may be shorter than its limit', async () => {
+  const posts = 'posts(limit: 1, filter: { tags: ["all", "rare"] }) { id }';
+  // Each list reads five posts, and the first rare post is the 28th.
+  const data = dataOf(await ask(`{ ${posts} user(id: "${keys[0]?.id}") { ${posts} } }`));
+  expect(data).toEqual({ posts: [], user: { posts: [] } });
+});
+
 it('The order is NEWEST without orderBy, and OLDEST with the argument createdAfter', async () => {
   const after = instant(60).toISOString();
   const data = dataOf(

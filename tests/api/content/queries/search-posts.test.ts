@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { adminCommand } from '../../../support/admin-command.ts';
 import { ORIGIN, useAccount, useApp } from '../../../support/app.ts';
-import { createPost, seedPosts } from '../../../support/content.ts';
+import { createPost, past, seedPosts } from '../../../support/content.ts';
 import { graphqlPost, readResponse } from '../../../support/graphql.ts';
 import { readMetric } from '../../../support/metrics.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 import {
+  beforeTransactions,
   catchUp,
   crawl,
   createIndexer,
@@ -221,21 +222,71 @@ describe('The index', () => {
     }
   });
 
-  it('finds the changes by a comparison once the log has lost them', async () => {
+  it.each(['has lost them', 'is another log'])('finds the changes if the log %s', async (loss) => {
     const indexer = createIndexer(app);
     await catchUp(app, indexer);
     const [gone, changed] = (await find('bee')) as [string, string];
     const created = await createPost(app, author.key, { title: 'bee bee', body: 'new' });
     dataOf(await app.gql(`mutation { deletePost(id: "${gone}") }`, author));
     dataOf(await app.gql(`mutation { updatePost(id: "${changed}", title: "x", body: "x") { id } }`, author));
-    await app.prisma.event.deleteMany();
-    await app.prisma.searchPosition.updateMany({ data: { generation: 'another' } });
-    await catchUp(app, indexer);
+    const { id } = await app.prisma.event.findFirstOrThrow({ orderBy: { id: 'desc' } });
+    // Retention deletes the oldest events.
+    await app.prisma.event.deleteMany({ where: { id: loss === 'has lost them' ? { lt: id } : { lte: id } } });
+    if (loss === 'is another log')
+      await app.prisma.searchPosition.updateMany({ data: { generation: 'another' } });
+    while (await indexer.step());
     const found = await find('bee');
     expect(found).toContain(created);
     expect(found).not.toContain(gone);
     expect(found).not.toContain(changed);
     expect(await app.prisma.searchEntry.count({ where: { postId: gone } })).toBe(0);
+  });
+
+  it('has the newest words of a post although a slower instance has read older ones', async () => {
+    await catchUp(app, createIndexer(app));
+    const id = await createPost(app, author.key, { title: 'Kite' });
+    let isOvertaken = false;
+    const overtake = async () => {
+      if (isOvertaken) return;
+      isOvertaken = true;
+      dataOf(await app.gql(`mutation { updatePost(id: "${id}", title: "Wren") { id } }`, author));
+      await catchUp(app, createIndexer(app));
+    };
+    const slow = createIndexer(app, { database: beforeTransactions(app.database, overtake) });
+    while (!isOvertaken) await Promise.allSettled([slow.step()]);
+    expect(await find('kite')).toEqual([]);
+    expect(await find('wren')).toEqual([id]);
+  });
+});
+
+describe('A page of a search', () => {
+  const own = useApp();
+
+  it('reads a bounded number of entries, and the next page continues', async () => {
+    const { id: authorId, key } = await own.account();
+    const bucketPosts = 100;
+    const posts = Array.from({ length: 41 * bucketPosts }, (_, at) => ({
+      authorId,
+      createdAt: past(at),
+      title: at === 0 ? 'red kite' : 'kite red',
+    }));
+    const [oldest] = await seedPosts(own, posts);
+    await catchUp(own, createIndexer(own, { bucketPosts }));
+    const crawled = await crawl(own, key, { query: '"red kite"' });
+    // A page ends at the bucket in which it has read 4,000 entries.
+    expect(crawled).toEqual({ ids: [oldest], pages: 2, shortPages: 1 });
+  }, 120_000);
+
+  it('ends between two buckets, and no post is lost there', async () => {
+    const { key } = await own.account();
+    const ids: string[] = [];
+    // A prefix searches 64 buckets for a page.
+    while (ids.length < 66) {
+      ids.unshift(await createPost(own, key, { title: 'Zebra' }));
+      await catchUp(own, createIndexer(own, { bucketPosts: 1 }));
+    }
+    const crawled = await crawl(own, key, { query: 'zeb*', first: 100 });
+    expect(crawled).toEqual({ ids, pages: 2, shortPages: 1 });
   });
 });
 
@@ -287,6 +338,22 @@ describe('tags', () => {
     dataOf(await app.gql(`mutation { deletePost(id: "${id}") }`, author));
     await catchUp(app, createIndexer(app));
     expect(await crawlTags('', 20)).toEqual(['a 3', 'b 2', 'bc 2', 'B 1', 'é 1']);
+  });
+
+  it('with a prefix, cost as much as the 1,000 tags that a page reads, and the next page continues', async () => {
+    const data = Array.from({ length: 1_000 }, (_, at) => ({ name: `x${at}`, postCount: 9 }));
+    await app.prisma.tagCount.createMany({ data });
+    const { nodes, pageInfo } = await read('prefix: "b"');
+    expect([nodes, pageInfo.hasNextPage]).toEqual([[], true]);
+    expect(await crawlTags('prefix: "b"', 20)).toEqual(['b 2', 'bc 2']);
+    await app.prisma.tagCount.deleteMany({ where: { postCount: 9 } });
+    const costOf = async (args: string) => {
+      const query = `{ tags(${args}) { nodes { name } } }`;
+      const { extensions } = await app.gql(query, { ...author, headers: { 'x-show-cost': '1' } });
+      return extensions?.cost;
+    };
+    expect(await costOf('first: 1')).toMatchObject({ complexity: 3 });
+    expect(await costOf('first: 1, prefix: "b"')).toMatchObject({ complexity: 103 });
   });
 
   it('reject a cursor of another order', async () => {
