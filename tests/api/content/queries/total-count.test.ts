@@ -94,6 +94,14 @@ it('A filter costs as many posts as it can read', async () => {
   expect(await costOf('offset: 16, filter: { tags: ["a", "b"] }')).toBe(checked + 2 + 400);
 });
 
+it('A page of a connection reads as many posts as its filter costs', async () => {
+  const { key } = await app.account();
+  const query = '{ postsConnection(first: 10, filter: { tags: ["a", "b"] }) { nodes { id } } }';
+  const [read] = (await statementsOf(app, key, query)).filter(({ text }) => /\bposts t\b/.test(text));
+  // Five for each post of the page and for one more post.
+  expect(read?.text).toMatch(/ORDER BY [^()]+ LIMIT 55\)/);
+});
+
 it('totalCount with a filter that no index answers counts short lists, and rejects long ones', async () => {
   const { id: authorId, key } = await app.account();
   const { id: other } = await app.account();
