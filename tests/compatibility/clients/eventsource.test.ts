@@ -1,9 +1,15 @@
 import { EventSource } from 'eventsource';
-import { CREATED, describeClient, type PostEvent } from '../support/client-row.ts';
+import { expect, onTestFinished } from 'vitest';
+import { CREATED, describeClient, type Endpoint, type PostEvent } from '../support/client-row.ts';
 import { worksWith } from '../support/results.ts';
 import { packageVersion } from '../support/versions.ts';
 
-describeClient({
+const openSource = ({ url, headers: { authorization } }: Endpoint, query: string) =>
+  new EventSource(`${url}?${new URLSearchParams({ query })}`, {
+    fetch: (input, init) => fetch(input, { ...init, headers: { ...init.headers, authorization } }),
+  });
+
+const row = describeClient({
   name: 'eventsource',
   version: packageVersion('eventsource'),
   checks: {
@@ -11,12 +17,10 @@ describeClient({
       'the subscription in the URL as `query`, and a `fetch` that sends `Authorization`, or a stream token in the URL',
     ),
   },
-  createDriver({ url, headers: { authorization } }) {
+  createDriver(endpoint) {
     return {
       followPosts(onTitle) {
-        const source = new EventSource(`${url}?${new URLSearchParams({ query: CREATED })}`, {
-          fetch: (input, init) => fetch(input, { ...init, headers: { ...init.headers, authorization } }),
-        });
+        const source = openSource(endpoint, CREATED);
         source.addEventListener('next', ({ data }) => {
           const event: { readonly data: PostEvent } = JSON.parse(data);
           onTitle(event.data.postCreated.title);
@@ -29,4 +33,13 @@ describeClient({
       },
     };
   },
+});
+
+row.it('shows why a subscription is invalid, and stops', async () => {
+  const source = openSource(row.endpoint(), 'subscription { unknown }');
+  onTestFinished(() => source.close());
+  const codes: string[] = [];
+  source.addEventListener('next', ({ data }) => codes.push(JSON.parse(data).errors[0].extensions.code));
+  await expect.poll(() => source.readyState).toBe(source.CLOSED);
+  expect(codes).toEqual(['GRAPHQL_VALIDATION_FAILED']);
 });

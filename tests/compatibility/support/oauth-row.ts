@@ -93,6 +93,17 @@ export async function nameOf(api: string, accessToken: string): Promise<string |
   return data?.viewer.name;
 }
 
+/** True if the service gives the application new tokens for a refresh token. */
+async function canRefresh({ issuer, application }: OAuthPlace, refreshToken: string): Promise<boolean> {
+  const body = new URLSearchParams({
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
+    client_id: application.id,
+    ...(application.secret === '' ? {} : { client_secret: application.secret }),
+  });
+  return (await fetch(new URL('/oauth/token', issuer), { method: 'POST', body })).ok;
+}
+
 async function register(
   { admin, ada, grace, first }: Cluster,
   { redirectUri, isPublic }: Required<Pick<OAuthRow, 'redirectUri' | 'isPublic'>>,
@@ -162,11 +173,13 @@ export function describeOAuthClient({ createDriver, redirectUri, isPublic = fals
   });
 
   check('revocation', 'revokes what it has got', async () => {
-    const { api, driver, signIn } = await start();
+    const { driver, signIn, ...registered } = await start();
+    const { api } = registered;
     const tokens = await signIn();
     expect(await nameOf(api, tokens.accessToken)).toBe('Ada');
     await provided(driver.revoke)(tokens);
     await until('the revocation', async () => (await nameOf(api, tokens.accessToken)) === undefined);
+    expect(await canRefresh(registered, tokens.refreshToken)).toBe(false);
   });
 
   check('signOut', 'ends the session of its user at the service', async () => {
