@@ -46,6 +46,7 @@ const FAILURES: Record<string, SendKeys> = {
     endFetch();
   },
   'sends without end': (response) => void endless(response),
+  'sends a byte more than 1 MiB': (response) => void response.end('{"keys":[]}'.padEnd(1_048_577)),
   'has far too many keys': (response) =>
     asKeySet(
       response,

@@ -52,6 +52,12 @@ it.each(['', 'x'.repeat(256)])('user link rejects an identifier of another lengt
   await expect(changeLink(app, 'link', email, subject)).rejects.toThrow('1 to 255 characters');
 });
 
+it.each(['7', 'x'.repeat(255)])('user link links the shortest and the longest subject', async (subject) => {
+  const { id, email } = await app.account();
+  await changeLink(app, 'link', email, subject);
+  expect(await callerOf(app, subject)).toBe(id);
+});
+
 it('user unlink closes the streams of the token, on every instance', async () => {
   const { email } = await app.account();
   const sub = newSubject();
