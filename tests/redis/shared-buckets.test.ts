@@ -249,6 +249,20 @@ describe('a Redis that does not answer', () => {
     await expectRecovery(context);
   });
 
+  it('lets logins that succeed use up nothing', async () => {
+    const service = instance({
+      REDIS_URL: 'redis://127.0.0.1:1',
+      AUTH_FAILURE_BURST: '2',
+      AUTH_FAILURE_REFILL_SECONDS: '3600',
+    });
+    const email = `${word()}-${word()}-${word()}@example.com`;
+    await createAccount(app.database, { name: 'Ada', email, password: PASSWORD, role: 'member' });
+    const statuses: number[] = [];
+    for (const _ of times(4)) statuses.push((await login(service, { email, password: PASSWORD })).status);
+    expect(statuses).toEqual([200, 200, 200, 200]);
+    expect(await service.redisUp()).toBe(0);
+  });
+
   it('does not keep the service from starting', async () => {
     stopTimeInTest();
     const service = instance({ REDIS_URL: 'redis://127.0.0.1:1', ...limits });
