@@ -65,6 +65,17 @@ describe('/metrics', () => {
     expect([more('replayed'), more('reused'), more('not_stored')]).toEqual([1, 1, 0]);
   });
 
+  it('count the response of a transaction that was stored under an idempotency key', async () => {
+    const { key } = await app.account();
+    const before = await by('content_graph_idempotency_requests_total', 'outcome');
+    const mutation =
+      'mutation { a: createPost(title: "a", body: "b") { id } b: createPost(title: "b", body: "b") { id } }';
+    await app.gql(mutation, { key, headers: { 'idempotency-key': 'a-key-of-a-transaction' } });
+    const after = await by('content_graph_idempotency_requests_total', 'outcome');
+    const more = (outcome: string) => (after.get(outcome) ?? 0) - (before.get(outcome) ?? 0);
+    expect([more('stored_transaction'), more('not_stored')]).toEqual([1, 0]);
+  });
+
   it('count event streams by format and how they ended', async () => {
     const { key } = await app.account();
     const controller = new AbortController();
