@@ -296,7 +296,7 @@ export function newKeyPage(name: string, key: string): string {
     content: html`<h1>Your new API key</h1>
 <p>The key <strong>${name}</strong> is shown only once. Copy the key now, and store it like a password.</p>
 <label for="key">API key</label>
-<input id="key" readonly autocomplete="off" spellcheck="false" value="${key}">
+<textarea id="key" rows="2" readonly autocomplete="off" spellcheck="false">${key}</textarea>
 <div class="actions"><a class="button" href="${ACCOUNT}">Back to your account</a></div>`,
   });
 }

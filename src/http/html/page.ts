@@ -76,6 +76,7 @@ section { margin-top: 1.75rem; padding-top: 1.5rem; border-top: 1px solid var(--
 section h2 { margin: 0; font-size: 1.125rem; }
 .rows { margin: .75rem 0 0; padding: 0; list-style: none; }
 .rows > li { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .25rem 1rem; align-items: start; padding: .75rem 0; border-top: 1px solid var(--line); }
+@media (max-width: 30rem) { .rows > li { grid-template-columns: minmax(0, 1fr); gap: .75rem; } }
 .text { white-space: pre-wrap; }
 .plain { margin: .375rem 0 0; padding-left: 1.125rem; }
 .badge { padding: .125rem .5rem; border-radius: 1rem; background: var(--tint); color: var(--act); font-size: .8125rem; font-weight: 600; white-space: nowrap; }

@@ -143,7 +143,7 @@ describe('The account page', () => {
     for (let time = 0; time < 2; time += 1) {
       const made = await send(cookie, create, headers);
       expect(made.status).toBe(200);
-      keys.add(/value="(cga_\w+)"/.exec(await made.text())?.[1]);
+      keys.add(/>(cga_\w+)</.exec(await made.text())?.[1]);
     }
     expect(keys.size).toBe(2);
     expect(keys.has(undefined)).toBe(false);
