@@ -11,7 +11,6 @@ export const OAUTH_PATHS = {
   resourceMetadata: RESOURCE_METADATA,
   jwks: '/oauth/jwks',
   authorize: '/oauth/authorize',
-  resume: '/oauth/authorize/:uid',
   interaction: '/oauth/interaction/:uid',
   login: '/oauth/interaction/:uid/login',
   allow: '/oauth/interaction/:uid/allow',
@@ -25,10 +24,11 @@ export const OAUTH_PATHS = {
   others: '/oauth/*',
 } as const;
 
-export const signInPath = (
-  page: 'resume' | 'interaction' | 'login' | 'allow' | 'cancel',
-  uid: string,
-): string => OAUTH_PATHS[page].replace(':uid', uid);
+export const signInPath = (page: 'interaction' | 'login' | 'allow' | 'cancel', uid: string): string =>
+  OAUTH_PATHS[page].replace(':uid', uid);
+
+/** Only the library has this path. */
+export const resumePath = (uid: string): string => `${OAUTH_PATHS.authorize}/${uid}`;
 
 /** The third segment of a sign-in's path is its id. */
 export const signInOf = (url: string): string => new URL(url).pathname.split('/')[3] ?? '';

@@ -135,6 +135,8 @@ export interface RecordOptions {
    * @throws if the deadline has passed
    */
   readonly settle: () => void;
+  /** Returns the result of the sign-in that the request finishes. */
+  readonly finished: () => AdapterPayload | undefined;
 }
 
 /** A model of the library that is not stored. */
@@ -154,7 +156,7 @@ export const UNSTORED: Adapter = {
  */
 export function createRecords(
   model: string,
-  { database, settle }: RecordOptions,
+  { database, settle, finished }: RecordOptions,
   { InvalidGrant, SessionNotFound }: Pick<typeof errors, 'InvalidGrant' | 'SessionNotFound'>,
 ): Adapter {
   const createEndedError = () => new SessionNotFound('the sign-in has ended');
@@ -177,7 +179,7 @@ export function createRecords(
     ...UNSTORED,
     async find(id) {
       const [row] = await database.query(FIND, [model, hashSecret(id)]);
-      return row && withId(model, row, id);
+      return row && { ...withId(model, row, id), ...(model === 'Interaction' ? finished() : {}) };
     },
     async upsert(id, payload, expiresInSeconds = 0) {
       const stored = [model, hashSecret(id), withoutId(payload)] as const;

@@ -4,7 +4,7 @@ import { SCOPES } from '../../auth/scopes.ts';
 import { secretKeyOf } from '../../database/embedded/data-dir.ts';
 import type { Route, RouteHandler, RouteProperties } from '../../http/exchange.ts';
 import { pageErrors } from '../../http/html/page.ts';
-import { type HttpResponse, PlainRequest } from '../../http/message.ts';
+import type { HttpResponse } from '../../http/message.ts';
 import { jsonResponse } from '../../http/response/responder.ts';
 import { CREDENTIAL_ROUTE, NOT_FOUND_ROUTE } from '../../http/routes/table.ts';
 import { createKeyedHash } from '../../platform/crypto.ts';
@@ -21,7 +21,7 @@ import {
 } from './provider/provider.ts';
 import { createLibraryCall, oauthErrors } from './provider/provider-bridge.ts';
 import { ADDRESS } from './records.ts';
-import { createSessionReader, knownBrowser } from './routes/cookies.ts';
+import { knownBrowser } from './routes/cookies.ts';
 import { createEndpoints, type OAuthExchange } from './routes/endpoints.ts';
 import { createInteractions } from './routes/interactions.ts';
 import { createLogout, createUserinfo } from './routes/openid.ts';
@@ -45,6 +45,7 @@ const PAGE: RouteProperties = {
   ...ENDPOINT,
   methods: ['GET'],
   bucket: 'pages',
+  credentials: 'session',
   cors: false,
   documentOnly: true,
   errors: pageErrors,
@@ -60,8 +61,8 @@ function routesOf(
   const { endSession, limiter, securityLog } = services;
   const requestQueue = createOAuthRequestQueue(config.maxQueuedOperations, metrics);
   const requests = createOAuthRequests(pool, config.operationTimeoutMs, requestQueue.measure);
-  const { database, settle } = requests;
-  const provider = createProviderSource({ issuer, keys, database, settle, clock, log });
+  const { database } = requests;
+  const provider = createProviderSource({ ...requests, issuer, keys, clock, log });
   const callLibrary = createLibraryCall(provider, ({ disconnectSignal }) =>
     requestQueue.take(requests.current(), disconnectSignal),
   );
@@ -76,16 +77,8 @@ function routesOf(
       });
     },
   });
-  const sessionOf = createSessionReader(services.sessions, requests.isOf);
-  const interactions = createInteractions({
-    ...services,
-    ...requests,
-    provider,
-    callLibrary,
-    sessionOf,
-    log,
-  });
-  const logout = createLogout({ database, sessionOf, endSession });
+  const interactions = createInteractions({ ...services, ...requests, provider, callLibrary, log });
+  const logout = createLogout({ database, endSession });
   let keyedHash: ReturnType<typeof createKeyedHash> | undefined;
   const addressHash = (address: string) => {
     keyedHash ??= createKeyedHash(secretKeyOf(config), 'addresses of OAuth sign-ins');
@@ -119,8 +112,7 @@ function routesOf(
     const current = await provider();
     let known = metadata.get(current);
     if (known === undefined) {
-      const plain = new PlainRequest('GET', request.url, {}, new Uint8Array());
-      const { response } = await callLibrary({ request: plain, admitted, target: OAUTH_PATHS.discovery });
+      const { response } = await callLibrary({ request, admitted, target: OAUTH_PATHS.discovery });
       if (response.status !== 200) return response;
       known = JSON.parse(String(response.body));
       metadata.set(current, known);
@@ -151,7 +143,6 @@ function routesOf(
     { ...METADATA, path: OAUTH_PATHS.resourceMetadata, handler: describe(() => audienceOf(issuer())) },
     { ...FACTS, path: OAUTH_PATHS.jwks, handler: publishKeys },
     { ...PAGE, path: OAUTH_PATHS.authorize, handler: page(authorize) },
-    { ...PAGE, path: OAUTH_PATHS.resume, handler: page(interactions.resume) },
     { ...PAGE, path: OAUTH_PATHS.interaction, handler: page(interactions.interaction) },
     { ...FORM, path: OAUTH_PATHS.login, handler: page(interactions.login) },
     { ...FORM, path: OAUTH_PATHS.allow, handler: page(interactions.allow) },

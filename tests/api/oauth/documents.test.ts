@@ -60,8 +60,7 @@ describe('the pages of a sign-in are documents', () => {
     async (destination) => {
       const { browser, page } = await signIn();
       const path = /action="([^"]+)\/login"/.exec(page)?.[1] ?? '';
-      const resume = path.replace('interaction', 'authorize');
-      for (const asked of [authorizeUrl(client, { challenge }), path, resume]) {
+      for (const asked of [authorizeUrl(client, { challenge }), path]) {
         const response = await browser.fetch(asked, { headers: shownAs(destination) });
         expect([response.status, response.headers.get('content-type')]).toEqual([
           400,

@@ -42,6 +42,12 @@ async function reached(browser: Browser, address: string) {
   return { code: left?.searchParams.get('code') ?? null, text: await response.text() };
 }
 
+/** Neither at the page, nor at the path where the library goes on with an authorization. */
+async function getsNoCode(browser: Browser, page: string): Promise<void> {
+  for (const path of [page, page.replace('interaction', 'authorize')])
+    expect((await reached(browser, path)).code).toBeNull();
+}
+
 describe('who signs in with the cookies of somebody else’s authorization', () => {
   it('lets only the browser that holds the new session see who it is, and allow', async () => {
     const { mallory, victim, page } = await planted();
@@ -66,18 +72,33 @@ describe('who signs in with the cookies of somebody else’s authorization', () 
     const { response } = await victim.open(page);
     const { response: asked } = await victim.submit(await response.text(), credentials(), '/login');
     const action = /action="([^"]+\/allow)"/.exec(await asked.text())?.[1] ?? '';
-    const allowed = await victim.fetch(action, {
+    // Trying it takes nothing from who allows.
+    await getsNoCode(mallory, page);
+    const { left } = await victim.open(action, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ account: grace.id }).toString(),
     });
-    const resume = allowed.headers.get('location') ?? '';
-    expect((await reached(mallory, resume)).code).toBeNull();
-    // Trying it has taken nothing from who did allow.
-    const { code } = await reached(victim, resume);
+    const code = left?.searchParams.get('code');
     expect(code).toEqual(expect.any(String));
+    await getsNoCode(mallory, page);
     const { body } = await exchangeCode(app, client, { code: code ?? '', verifier });
     expect(await statusWith(app, body.access_token)).toBe(200);
+  });
+
+  it('and allows while the browser that it was planted by cancels gives no code to it', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      // The user has not allowed this client yet, so the page asks.
+      const { mallory, victim, page } = await planted(await oauthClient(app, { owner: grace }));
+      const { response } = await victim.open(page);
+      const { response: asked } = await victim.submit(await response.text(), credentials(), '/login');
+      const form = await asked.text();
+      const [cancelled] = await Promise.all([
+        mallory.open(`${page}/cancel`, { method: 'POST' }),
+        victim.submit(form, {}, '/allow'),
+      ]);
+      expect(cancelled.left?.searchParams.has('code') ?? false).toBe(false);
+    }
   });
 
   it('and has allowed the client before gives no code to it either', async () => {
@@ -85,9 +106,9 @@ describe('who signs in with the cookies of somebody else’s authorization', () 
     await authorizeClient(app, known, grace);
     const { mallory, victim, page } = await planted(known);
     victim.adopt('session_id', await sessionOf());
-    const resume = (await victim.fetch(page)).headers.get('location') ?? '';
-    expect(resume).toMatch(/^\/oauth\/authorize\//);
-    expect((await reached(mallory, resume)).code).toBeNull();
+    await getsNoCode(mallory, page);
+    expect((await reached(victim, page)).code).toEqual(expect.any(String));
+    await getsNoCode(mallory, page);
   });
 });
 
@@ -125,9 +146,10 @@ describe('a sign-in', () => {
     for (const response of [begun, again]) {
       const page = response.headers.get('location') ?? '';
       expect((await browser.fetch(page)).status).toBe(200);
-      const resume = page.replace('interaction', 'authorize');
-      for (const stranger of [new Browser(app), another])
-        for (const path of [page, resume]) expect((await stranger.fetch(path)).status).toBe(400);
+      for (const stranger of [new Browser(app), another]) {
+        expect((await stranger.fetch(page)).status).toBe(400);
+        await getsNoCode(stranger, page);
+      }
     }
   });
 });

@@ -31,7 +31,7 @@ describe('OAuth over a socket', () => {
     ['POST', '/oauth/token/', 404],
     ['GET', '/oauth/me', 404],
     ['POST', '/oauth/request', 404],
-    ['GET', '/oauth/authorize/unknown', 400],
+    ['GET', '/oauth/authorize/unknown', 404],
     ['GET', '/oauth/interaction/unknown', 400],
     ['POST', '/oauth/interaction/unknown/login', 400],
     ['GET', '/oauth/interaction/unknown/more/of/it', 404],

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
+import type { InteractionResults } from 'oidc-provider';
 import { Cancellation } from '../../../database/cancellation.ts';
 import type { Database } from '../../../database/database.ts';
 import type { Queryable } from '../../../database/statement.ts';
@@ -13,9 +14,11 @@ export type Audience = 'user' | 'program';
 
 interface OAuthRequest {
   readonly audience: Audience;
-  /** The account or, until the account is known, the IP address. */
-  owner: string;
+  /** The account or, without a session, the IP address. */
+  readonly owner: string;
   readonly cancellation: Cancellation;
+  /** Set if the request finishes a sign-in. */
+  finished?: { readonly result: InteractionResults };
 }
 
 /**
@@ -64,9 +67,11 @@ export function createOAuthRequests(
       });
     },
     current,
-    isOf(accountId: string): void {
-      current().owner = accountId;
+    /** The result is not stored, so that no other request can send the result to the client. */
+    finishWith(result: InteractionResults): void {
+      current().finished = { result };
     },
+    finished: () => current().finished,
     /**
      * Must be called before something is consumed that cannot be restored, such as a code. From then on the
      * request runs to completion, so that its response reports what was done.

@@ -56,12 +56,9 @@ interface LibraryCall {
   readonly resumes?: string;
 }
 
-/** Only these client headers are passed to the library. The service sets all others, including Host. */
-const PASSED_ON = ['authorization', 'user-agent'] as const;
-
 /**
- * The library expects Node's HTTP objects, which are created without a socket. URLs in the response have the
- * issuer's origin, independent of the Host header.
+ * The library expects Node's HTTP objects, which are created without a socket. The client's only header that it gets is
+ * Authorization. URLs in the response have the issuer's origin, independent of the Host header.
  */
 class LibraryRequest extends IncomingMessage {
   readonly requestId: string;
@@ -75,13 +72,11 @@ class LibraryRequest extends IncomingMessage {
     const { host, protocol } = new URL(issuer);
     super(Object.assign(new Socket(), { encrypted: protocol === 'https:' }));
     this.requestId = admitted.requestId;
-    const { method } = request;
+    const method = resumes === undefined ? request.method : 'GET';
     const body = Buffer.from(form?.toString() ?? '');
     const headers: Record<string, string> = { host };
-    for (const name of PASSED_ON) {
-      const value = request.headers.get(name);
-      if (value !== null) headers[name] = value;
-    }
+    const authorization = request.headers.get('authorization');
+    if (authorization !== null) headers.authorization = authorization;
     if (method === 'POST') headers['content-length'] = String(body.length);
     if (form !== undefined) headers['content-type'] = FORM_TYPE;
     if (resumes !== undefined) headers.cookie = `${RESUME_COOKIE}=${resumes}`;

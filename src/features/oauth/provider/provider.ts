@@ -13,7 +13,7 @@ import type { Clock } from '../../../platform/deadline.ts';
 import { isUuid } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/log/log.ts';
 import { audienceOf, FAMILY_CLAIM } from '../access-token.ts';
-import { clientMetadata, findOAuthClient, GRANT_TYPES, getGrantableScopes, OWNER_ROLE } from '../clients.ts';
+import { clientMetadata, findOAuthClient, getGrantableScopes, OWNER_ROLE } from '../clients.ts';
 import { createClaims, findActiveAccount, IDENTITY_CLAIMS } from '../identity.ts';
 import { OAUTH_PATHS, signInPath } from '../paths.ts';
 import { ADDRESS, createRecords, REFRESH_TOKEN_SECONDS, type RecordOptions, UNSTORED } from '../records.ts';
@@ -182,11 +182,7 @@ function configure(
         { ...(signer.open().export({ format: 'jwk' }) as JWK), kid: signer.id, alg: 'ES256', use: 'sig' },
       ],
     },
-    cookies: {
-      names: { session: 'session', interaction: 'interaction', resume: RESUME_COOKIE },
-      long: { signed: false },
-      short: { signed: false },
-    },
+    cookies: { names: { resume: RESUME_COOKIE } },
     routes: {
       authorization: OAUTH_PATHS.authorize,
       token: OAUTH_PATHS.token,
@@ -208,7 +204,6 @@ function configure(
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     expiresWithSession: async () => false,
     ttl: { ...TTL, IdToken: () => Math.max(1, ACCESS_TOKEN_SECONDS - aheadSeconds()) },
-    clientBasedCORS: () => true,
     renderError,
     interactions: {
       policy: interactionPolicyOf(library),
@@ -281,7 +276,6 @@ function configure(
     discovery: {
       userinfo_endpoint: `${issuer}${OAUTH_PATHS.userinfo}`,
       end_session_endpoint: `${issuer}${OAUTH_PATHS.logout}`,
-      grant_types_supported: [...GRANT_TYPES],
       revocation_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
       introspection_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION.filter((name) => name !== 'none'),
     },

@@ -1,6 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { type AuthStrategy, cookiesNamed, extractSessionCookie } from '../../../auth/authenticate.ts';
-import type { Principal } from '../../../auth/principal.ts';
+import { cookiesNamed } from '../../../auth/authenticate.ts';
 import { type FailedSignIn, tooManyAttempts, WRONG } from '../../../http/html/sign-in.ts';
 import type { HttpRequest } from '../../../http/message.ts';
 
@@ -70,20 +69,3 @@ export function readRejection({ headers }: HttpRequest, uid: string): RejectedSi
     failed: { ...failed, headers: { ...failed.headers, 'set-cookie': CLEAR_REJECTION } },
   };
 }
-
-/**
- * @param isOf called with the account of a request once its session is known
- * @returns a function that identifies the user of a browser
- */
-export function createSessionReader(sessions: AuthStrategy, isOf: (accountId: string) => void) {
-  return async ({ headers }: HttpRequest): Promise<Principal | undefined> => {
-    const extracted = extractSessionCookie(headers);
-    const resolution = extracted && 'value' in extracted ? await sessions.resolve(extracted) : undefined;
-    if (resolution?.outcome !== 'valid') return undefined;
-    resolution.used?.();
-    isOf(resolution.principal.userId);
-    return resolution.principal;
-  };
-}
-
-export type SessionReader = ReturnType<typeof createSessionReader>;

@@ -1,7 +1,7 @@
 import type { Client, Interaction, InteractionResults, default as Provider } from 'oidc-provider';
 import { setSessionCookie } from '../../../auth/authenticate.ts';
 import type { LoggedIn } from '../../../auth/login.ts';
-import { SESSION } from '../../../auth/principal.ts';
+import { type Caller, isSession, SESSION } from '../../../auth/principal.ts';
 import { isIdentityScope, isScope, scopesOfRole } from '../../../auth/scopes.ts';
 import { badRequest, readForm } from '../../../http/body.ts';
 import { pageResponse, redirectSameSite, seeOther } from '../../../http/html/page.ts';
@@ -12,27 +12,20 @@ import type { RouteServices } from '../../feature.ts';
 import { canBeImpersonated, getGrantableScopes } from '../clients.ts';
 import { allow, type Consent, isAllowed } from '../grants.ts';
 import { type AccountOfSession, findAccountOfSession, selectIdentityScopes } from '../identity.ts';
-import { signInOf, signInPath } from '../paths.ts';
+import { resumePath, signInOf, signInPath } from '../paths.ts';
 import type { OAuthRequests } from '../provider/oauth-requests.ts';
 import { BROWSER, RESOURCE, SILENT } from '../provider/provider.ts';
 import type { CallLibrary } from '../provider/provider-bridge.ts';
-import {
-  createRejectionCookie,
-  type RejectedSignIn,
-  readBrowserId,
-  readRejection,
-  type SessionReader,
-} from './cookies.ts';
+import { createRejectionCookie, type RejectedSignIn, readBrowserId, readRejection } from './cookies.ts';
 import type { OAuthExchange } from './endpoints.ts';
 import { consentPage, loginPage, OTHER_ACCOUNT } from './sign-in-pages.ts';
 
 interface InteractionOptions
   extends Pick<RouteServices, 'login' | 'endSession' | 'accountWriteQueue'>,
-    Pick<OAuthRequests, 'database' | 'settle' | 'isOf'> {
+    Pick<OAuthRequests, 'database' | 'settle' | 'finishWith'> {
   /** @throws {DatabaseError} */
   readonly provider: () => Promise<Provider>;
   readonly callLibrary: CallLibrary;
-  readonly sessionOf: SessionReader;
   readonly log: Logger;
 }
 
@@ -41,15 +34,14 @@ interface PendingAuthorization extends OAuthExchange {
   readonly interaction: Interaction;
   readonly client: Client;
   readonly redirectUri: string;
+  /** Redirects to the client in the same response, so that no other browser or session can get the result. */
   finish(result: InteractionResults): Promise<HttpResponse>;
 }
 
 /** Data of an authorization that the library does not need. */
 interface StoredSession {
-  /** The session that was created for the unfinished authorization. */
+  /** The session that was created for the authorization. */
   readonly signedIn?: string;
-  /** The session that has finished the authorization. */
-  readonly session?: string;
 }
 
 interface SignedIn {
@@ -77,13 +69,15 @@ const prompts = ({ params }: Interaction, name: string) => text(params.prompt).s
 
 const storedIn = ({ result }: Interaction) => (result ?? {}) as StoredSession;
 
+const sessionOf = (caller: Caller | undefined) => (isSession(caller) ? caller.credentialId : undefined);
+
 export function createInteractions(options: InteractionOptions) {
-  const { provider, callLibrary, sessionOf, database, settle, isOf, log } = options;
+  const { provider, callLibrary, database, settle, finishWith, log } = options;
   const { login, endSession, accountWriteQueue } = options;
 
   /** @throws BAD_REQUEST if the sign-in does not exist or belongs to another browser */
   async function findPendingAuthorization(exchange: OAuthExchange): Promise<PendingAuthorization> {
-    const { request } = exchange;
+    const { request, admitted } = exchange;
     const uid = signInOf(request.url);
     const { Interaction, Client } = await provider();
     const browser = readBrowserId(request);
@@ -98,10 +92,8 @@ export function createInteractions(options: InteractionOptions) {
       client,
       redirectUri: text(interaction.params.redirect_uri),
       async finish(result) {
-        interaction.result = result;
-        await interaction.persist().catch(sayExpired);
-        // A relative URL keeps the browser on the host that has its cookies.
-        return seeOther(signInPath('resume', uid));
+        finishWith(result);
+        return (await callLibrary({ request, admitted, target: resumePath(uid), resumes: uid })).response;
       },
     };
   }
@@ -132,7 +124,7 @@ export function createInteractions(options: InteractionOptions) {
 
   async function authorize(
     { finish }: PendingAuthorization,
-    { account: { signedInAt: ts }, session }: SignedIn,
+    { account: { signedInAt: ts } }: SignedIn,
     { userId: accountId, clientId, scopes }: Consent,
   ) {
     const { Grant } = await provider();
@@ -141,15 +133,18 @@ export function createInteractions(options: InteractionOptions) {
     grant.addResourceScope(RESOURCE, scopes.join(' '));
     const grantId = await grant.save();
     const signedIn = { accountId, remember: false, ts };
-    return finish({ login: signedIn, consent: { grantId }, session, [SILENT]: {}, select_account: {} });
+    return finish({ login: signedIn, consent: { grantId }, [SILENT]: {}, select_account: {} });
   }
 
   /**
    * Identifies the user by the request's session. The authorization only stores the session that was created
    * for it, because an attacker may have planted the authorization in this browser.
    */
-  async function signedInWith({ request, interaction }: PendingAuthorization): Promise<SignedIn | undefined> {
-    const { credentialId: session } = (await sessionOf(request)) ?? {};
+  async function signedInWith({
+    admitted,
+    interaction,
+  }: PendingAuthorization): Promise<SignedIn | undefined> {
+    const session = sessionOf(admitted.caller);
     const account = session === undefined ? undefined : await findAccountOfSession(database, session);
     if (session === undefined || account === undefined) return undefined;
     const { max_age: maxAge } = interaction.params;
@@ -203,14 +198,12 @@ export function createInteractions(options: InteractionOptions) {
 
   /** The session that the new session replaces in the browser is revoked. */
   async function replaceSession(
-    { request, interaction }: PendingAuthorization,
-    { id, user }: LoggedIn,
+    { admitted, interaction }: PendingAuthorization,
+    { id }: LoggedIn,
   ): Promise<void> {
-    const before = await sessionOf(request);
-    isOf(user.id);
     interaction.result = { signedIn: id };
     await interaction.persist().catch(sayExpired);
-    await endSession(before);
+    await endSession(admitted.caller);
   }
 
   async function signIn(context: PendingAuthorization): Promise<HttpResponse> {
@@ -247,27 +240,12 @@ export function createInteractions(options: InteractionOptions) {
     return isStored ? authorize(context, signedIn, consent) : seeOther(signInPath('interaction', uid));
   }
 
-  /** Only the session of the result may send the result to the client. */
-  async function resume({
-    request,
-    admitted,
-    uid,
-    interaction,
-  }: PendingAuthorization): Promise<HttpResponse> {
-    const { session } = storedIn(interaction);
-    if (session !== undefined && (await sessionOf(request))?.credentialId !== session)
-      return seeOther(signInPath('interaction', uid));
-    const target = signInPath('resume', uid);
-    return (await callLibrary({ request, admitted, target, resumes: uid })).response;
-  }
-
   const page =
     (handle: (context: PendingAuthorization) => Promise<HttpResponse>) => async (exchange: OAuthExchange) =>
       handle(await findPendingAuthorization(exchange));
 
   return {
     interaction: page(show),
-    resume: page(resume),
     login: page(signIn),
     allow: page(confirm),
     cancel: page(({ finish }) =>

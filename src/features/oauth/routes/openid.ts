@@ -1,5 +1,6 @@
 import { decodeJwt, errors } from 'jose';
 import { CLEAR_SESSION_COOKIE, extractCredential } from '../../../auth/authenticate.ts';
+import { isSession } from '../../../auth/principal.ts';
 import { readConnectionFor } from '../../../auth/secrets.ts';
 import type { EndSession } from '../../../auth/sessions.ts';
 import type { Database } from '../../../database/database.ts';
@@ -16,7 +17,6 @@ import type { OwnTokens } from '../access-token.ts';
 import { findOAuthClient } from '../clients.ts';
 import { createClaims, findActiveAccount, IDENTITY_CLAIMS } from '../identity.ts';
 import { OAUTH_PATHS } from '../paths.ts';
-import type { SessionReader } from './cookies.ts';
 import type { OAuthExchange } from './endpoints.ts';
 
 /** RFC 6750 §3.1 defines the challenges. */
@@ -52,7 +52,6 @@ export function createUserinfo(database: Database, ownTokens: OwnTokens): RouteH
 
 interface LogoutOptions {
   readonly database: Queryable;
-  readonly sessionOf: SessionReader;
   readonly endSession: EndSession;
 }
 
@@ -111,7 +110,7 @@ ${fields}<button type="submit">Sign out</button>
  * OpenID Connect RP-Initiated Logout. The library's implementation needs the library's sessions. The user is always asked,
  * because any page can send a browser here.
  */
-export function createLogout({ database, sessionOf, endSession }: LogoutOptions) {
+export function createLogout({ database, endSession }: LogoutOptions) {
   /** @throws BAD_REQUEST if the redirect URI is not registered, so that nothing is sent there */
   async function read(given: URLSearchParams): Promise<LogoutRequest> {
     const parameters = new URLSearchParams([...given].filter(([name]) => PARAMETERS.includes(name)));
@@ -135,21 +134,20 @@ export function createLogout({ database, sessionOf, endSession }: LogoutOptions)
     target === undefined ? pageResponse(signedOutPage(), { headers }) : seeOther(target, headers);
 
   return {
-    async ask({ request }: OAuthExchange): Promise<HttpResponse> {
+    async ask({ request, admitted }: OAuthExchange): Promise<HttpResponse> {
       const { searchParams } = new URL(request.url);
       const given = request.method === 'POST' ? await readForm(request) : searchParams;
       const logout = await read(given);
       const page = `${OAUTH_PATHS.logout}?${logout.parameters}`;
       // A post from another site comes without the session's cookie.
       if (request.method === 'POST') return seeOther(page);
-      if ((await sessionOf(request)) === undefined) return redirectSameSite(request, page) ?? leave(logout);
+      if (!isSession(admitted.caller)) return redirectSameSite(request, page) ?? leave(logout);
       return pageResponse(logoutPage(logout), { redirectUri: logout.target });
     },
 
-    async confirm({ request }: OAuthExchange): Promise<HttpResponse> {
+    async confirm({ request, admitted }: OAuthExchange): Promise<HttpResponse> {
       const logout = await read(await readForm(request));
-      const session = await sessionOf(request);
-      await endSession(session);
+      await endSession(admitted.caller);
       return leave(logout, { 'set-cookie': CLEAR_SESSION_COOKIE, 'clear-site-data': '"cache"' });
     },
   };
