@@ -4,7 +4,7 @@ import { FairQueue } from './fair-queue.ts';
 /** After this long without a pause, the loop looks for new requests. */
 const TIME_SLICE_MS = 5;
 /** The loop looks for new requests at most this long while connections keep coming. */
-const BUSY_LOOK_MS = 20;
+const BUSY_LOOK_MS = 60;
 /** The bodies of waiting requests have a separate limit. */
 const MAX_WAITING = 16_384;
 
