@@ -5,7 +5,15 @@ import { linesOf } from '../../support/log-lines.ts';
 
 const app = useApp({ settings: { AUTH_FAILURE_BURST: '3', AUTH_FAILURE_REFILL_SECONDS: '3600' } });
 const NEW = 'a new and long enough password';
-const REVOKE = 'mutation { revokeEverything(currentPassword: "wrong") }';
+/** Mutations that need the password. */
+const MUTATIONS: readonly (readonly [name: string, ask: (password: string) => string])[] = [
+  ['revokeEverything', (password) => `revokeEverything(currentPassword: "${password}")`],
+  ['changePassword', (password) => `changePassword(currentPassword: "${password}", newPassword: "${NEW}")`],
+  [
+    'createApiKey',
+    (password) => `createApiKey(name: "k", scopes: ["users:read"], currentPassword: "${password}") { key }`,
+  ],
+];
 
 const send = (cookie: string, action: string) =>
   app.fetch('/account', {
@@ -48,11 +56,18 @@ it.each(['download', 'create-key', 'change-password', 'revoke-everything'])(
   },
 );
 
-it('revokeEverything does nothing with a wrong password, and too many are RATE_LIMITED', async () => {
-  const { id, email, cookie } = await visitor(app);
-  const ask = async () => (await gqlAs(app, cookie, REVOKE)).errors?.map(({ extensions }) => extensions.code);
-  for (let time = 0; time < 3; time += 1) expect(await ask()).toEqual(['BAD_USER_INPUT']);
-  expect(await ask()).toEqual(['RATE_LIMITED']);
-  expect(await app.prisma.session.count({ where: { userId: id } })).toBe(1);
-  expect((await login(app, { email, password: PASSWORD })).status).toBe(200);
-});
+it.each(MUTATIONS)(
+  '%s does nothing with a wrong password, and too many are RATE_LIMITED',
+  async (_name, mutation) => {
+    const { id, email, cookie } = await visitor(app);
+    const ask = async (password: string) =>
+      (await gqlAs(app, cookie, `mutation { ${mutation(password)} }`)).errors?.map(
+        ({ extensions }) => extensions.code,
+      );
+    for (let time = 0; time < 3; time += 1) expect(await ask('wrong')).toEqual(['BAD_USER_INPUT']);
+    for (const password of ['wrong', PASSWORD]) expect(await ask(password)).toEqual(['RATE_LIMITED']);
+    expect(await app.prisma.session.count({ where: { userId: id } })).toBe(1);
+    expect(await app.prisma.apiKey.count({ where: { userId: id } })).toBe(1);
+    expect((await login(app, { email, password: PASSWORD })).status).toBe(200);
+  },
+);

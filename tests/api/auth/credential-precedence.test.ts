@@ -46,7 +46,8 @@ describe('two session cookies', () => {
   });
 
   it('matter no more than one beside another credential that counts', async () => {
-    const { key } = await visitor(app);
+    const { key, cookie: good } = await visitor(app);
+    expect((await app.gql(VIEWER, { key: 'nonsense', headers: { cookie: good } })).status).toBe(401);
     const cookie = 'session_id=a; session_id=b';
     expect((await app.gql(VIEWER, { key, headers: { cookie } })).status).toBe(200);
     expect((await app.fetch(`/graphql?${QUERY}&api_key=${key}`, { headers: { cookie } })).status).toBe(200);

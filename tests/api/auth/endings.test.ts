@@ -1,9 +1,5 @@
 import { expect, it } from 'vitest';
-import { revokeLogins } from '../../../src/auth/all-accounts.ts';
-import { OPERATOR } from '../../../src/auth/audit.ts';
 import { revokeToken } from '../../../src/auth/jwt.ts';
-import { revokeStreamToken } from '../../../src/auth/stream-tokens.ts';
-import { REVOCATIONS as ALL } from '../../../src/features/features.ts';
 import { deleteOAuthClient } from '../../../src/features/oauth/clients.ts';
 import { adminCommand } from '../../support/admin-command.ts';
 import { useApp } from '../../support/app.ts';
@@ -36,9 +32,6 @@ const OF_PASSWORD = [
   'stream token of the key',
   'OAuth grant',
 ] as const;
-
-const endAll = (options = {}) =>
-  app.database.unitOfWork({ author: OPERATOR }).run((work) => revokeLogins(work, ALL, options));
 
 /** Who ends what, and which streams end with that. */
 const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>][] = [
@@ -110,17 +103,6 @@ const ENDINGS: [string, readonly Credential[], (who: Holder) => Promise<unknown>
     async ({ granted }) => {
       const { ownerId } = await prisma().oAuthClient.findUniqueOrThrow({ where: { id: granted.client.id } });
       await prisma().user.update({ where: { id: ownerId }, data: { disabledAt: new Date() } });
-    },
-  ],
-  ['endSignIns', OF_PASSWORD, () => endAll()],
-  ['endSignIns with the keys', [...OF_PASSWORD, 'key'], () => endAll({ keys: true })],
-  [
-    'stream-token revoke',
-    ['stream token of the key'],
-    async ({ id }) => {
-      const where = { userId: id, credentialKind: 'api-key' };
-      const { id: token } = await prisma().streamToken.findFirstOrThrow({ where });
-      return revokeStreamToken(app.database, token);
     },
   ],
 ];

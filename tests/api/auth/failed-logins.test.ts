@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { gqlAs, login, PASSWORD, person, visitor } from '../../support/credentials/session.ts';
+import { login, PASSWORD, person } from '../../support/credentials/session.ts';
 
 /** Behind a proxy that the tests are, so that they can come from any address. */
 const app = useApp({
@@ -95,23 +95,5 @@ describe('failed logins', () => {
     expect(await statusesOf(times(6, () => ({ email, password: PASSWORD, from })))).toEqual(
       times(6, () => 200),
     );
-  });
-});
-
-describe('Mutation.changePassword', () => {
-  it('is RATE_LIMITED after too many wrong current passwords, but a login is still possible', async () => {
-    const { email, cookie } = await visitor(app);
-    const change = (currentPassword: string) =>
-      gqlAs(
-        app,
-        cookie,
-        'mutation ($c: String!) { changePassword(currentPassword: $c, newPassword: "another long password") }',
-        { variables: { c: currentPassword } },
-      );
-    const codes: unknown[] = [];
-    for (let i = 0; i < 4; i += 1) codes.push((await change(WRONG)).errors?.[0]?.extensions.code);
-    expect(codes).toEqual(['BAD_USER_INPUT', 'BAD_USER_INPUT', 'BAD_USER_INPUT', 'RATE_LIMITED']);
-    expect((await change(PASSWORD)).errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
-    expect(await statusesOf([{ email, password: PASSWORD, from: anyAddress() }])).toEqual([200]);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ORIGIN, useApp } from '../../support/app.ts';
+import { useApp } from '../../support/app.ts';
 import { gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
 import { useCountedDatabase } from '../../support/database/statement-count.ts';
 
@@ -42,20 +42,5 @@ describe('POST /logout from a page of another origin', () => {
     await logout({ cookie: victim.cookie, origin: 'https://evil.example' });
     await logout({ authorization: `Bearer ${victim.key}`, origin: 'https://evil.example' });
     expect(counted.completed.slice(before)).toEqual([]);
-  });
-});
-
-describe('POST /logout', () => {
-  it.each([
-    ['the service’s own page', { origin: ORIGIN, 'sec-fetch-site': 'same-origin' }],
-    ['a page of CORS_ORIGINS', { origin: PAGE, 'sec-fetch-site': 'cross-site' }],
-    ['a program', {}],
-  ])('from %s ends the session and clears its cookie', async (_who, headers) => {
-    const response = await logout({ cookie: victim.cookie, ...headers });
-    expect([response.status, response.headers.get('set-cookie')]).toEqual([
-      204,
-      expect.stringMatching(/^session_id=; .*Max-Age=0/),
-    ]);
-    expect(await isSignedIn()).toBe(false);
   });
 });

@@ -3,11 +3,10 @@ import type { AppOptions } from '../../../src/app/create-app.ts';
 import { disableAccount } from '../../../src/auth/revocation.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
-import { freshCookie, gqlAs, type Visitor, visitor } from '../../support/credentials/session.ts';
+import { freshCookie, type Visitor, visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
 import { isOfRequest, watchedDatabase } from '../../support/database/watched.ts';
 import { graphqlPost } from '../../support/graphql.ts';
-import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { steppedClock } from '../../support/time/stepped-clock.ts';
 
@@ -145,21 +144,6 @@ describe('a session that was used here before', () => {
     expect(await statementsOf('{ __typename }')).toEqual(['sessions_by_hash']);
     expect((await statementsOf(BY_FIELDS))[0]).toBe('sessions_by_hash');
     expect((await statementsOf(CREATE))[0]).toBe('sessions_by_hash');
-  });
-
-  it('may do what the role of its account allows now', async () => {
-    const admin = await visitor(app, { role: 'admin' });
-    const { id, email } = await app.account();
-    const query = `{ user(id: "${id}") { email } }`;
-    const setRole = (role: 'admin' | 'member') =>
-      app.prisma.user.update({ where: { id: admin.id }, data: { role }, select: { id: true } });
-    expect(dataOf(await gqlAs(app, admin.cookie, query))).toEqual({ user: { email } });
-    await setRole('member');
-    const rejected = await gqlAs(app, admin.cookie, query);
-    expect(rejected.data).toEqual({ user: null });
-    expect(rejected.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
-    await setRole('admin');
-    expect(dataOf(await gqlAs(app, admin.cookie, query))).toEqual({ user: { email } });
   });
 
   it.each(Object.entries(ASKED).filter(([what]) => /^a (query|mutation|subscription)/.test(what)))(

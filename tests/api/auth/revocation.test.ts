@@ -9,7 +9,6 @@ import { createPost } from '../../support/content.ts';
 import { type Visitor, visitor } from '../../support/credentials/session.ts';
 import { JWT_SECRET, signToken } from '../../support/credentials/tokens.ts';
 import { isOfRequest, watchedDatabase } from '../../support/database/watched.ts';
-import { dataOf } from '../../support/rejection.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { readEventStream } from '../../support/streams/event-stream.ts';
 import { clockOf } from '../../support/time/stepped-clock.ts';
@@ -71,15 +70,6 @@ describe.each(Object.entries(KINDS))('%s', (name, { present, revoke }) => {
     for (const instance of [app, other]) expect((await get(instance, headers)).status).toBe(401);
   });
 
-  it('is dead once its account is disabled', async () => {
-    const who = await visitor(app);
-    const headers = await present(who);
-    expect((await get(app, headers)).status).toBe(200);
-    await disableAccount(app.database, who.id);
-    aSecondLater();
-    expect((await get(app, headers)).status).toBe(401);
-  });
-
   it.each([
     ['revoked', revoke],
     ['dead with its account', ({ id }: Visitor) => disableAccount(app.database, id)],
@@ -116,21 +106,6 @@ describe('an event stream', () => {
     expect(errors[0].extensions.code).toBe('UNAUTHENTICATED');
     expect((await stream.event())?.event).toBe('complete');
   });
-
-  it('gives its place back to the client when its credentials end', async () => {
-    const limited = await visitor(app);
-    const headers = { cookie: limited.cookie };
-    const streams = await Promise.all(
-      Array.from({ length: 10 }, async () => readEventStream(await subscribe(headers))),
-    );
-    await app.database.query(sessionRevocation.all, [[limited.id]]);
-    for (const stream of streams) {
-      expect((await stream.next()).errors).toHaveLength(1);
-      expect((await stream.event())?.event).toBe('complete');
-    }
-    const token = await signToken(limited.id);
-    expect((await subscribe({ authorization: `Bearer ${token}` })).status).toBe(200);
-  });
 });
 
 describe('an API key with a wrong checksum', () => {
@@ -155,16 +130,5 @@ describe('an API key with a wrong checksum', () => {
     expect(await ask(`session ${newId()}`)).toEqual({ status: 401, queries: 0 });
     const forged = `${(await signToken(newId())).slice(0, -4)}AAAA`;
     expect(await ask(forged)).toEqual({ status: 401, queries: 0 });
-  });
-});
-
-describe('the account of each credential', () => {
-  it('is the same viewer', async () => {
-    const who = await visitor(app);
-    for (const { present } of Object.values(KINDS)) {
-      const { data } = (await (await get(app, await present(who))).json()) as { data: unknown };
-      expect(data).toEqual({ viewer: { id: who.id } });
-    }
-    expect(dataOf(await app.gql('{ viewer { id } }', { key: who.key })).viewer.id).toBe(who.id);
   });
 });

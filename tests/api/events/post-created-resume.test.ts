@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { type Method, subscribe, titlesOf } from '../../support/streams/subscriber.ts';
+import { type Method, subscribe } from '../../support/streams/subscriber.ts';
 
 const METHODS: readonly Method[] = ['GET', 'POST'];
 
@@ -30,27 +30,6 @@ describe.each(METHODS)('Subscription.postCreated resumed over %s', (method) => {
     const raw = (await open()).stream;
     await post();
     expect((await raw.block())?.event).toBe('next');
-  });
-
-  it('gives every event after the last one seen, then the live ones', async () => {
-    const first = await open();
-    await post('seen');
-    const [seen] = await first.until('seen');
-    await first.close();
-    await post('missed 1');
-    await post('missed 2');
-    const second = await open({ header: seen?.id ?? '' });
-    expect(titlesOf(await second.until('missed 2'))).toEqual(['missed 1', 'missed 2']);
-    await post('live');
-    expect(titlesOf(await second.until('live'))).toEqual(['live']);
-  });
-
-  it('resumes from the opening block where no event came', async () => {
-    const first = await open();
-    await first.close();
-    const title = await post();
-    const second = await open({ header: first.startId });
-    expect((await second.receive()).title).toBe(title);
   });
 
   it('takes the query parameter lastEventId, and the header over it', async () => {

@@ -130,16 +130,6 @@ describe('an event stream on a socket', () => {
     },
   );
 
-  it('for a page of another origin is the same, with CORS headers', async () => {
-    const { connection, received } = await dial();
-    connection.write(get(TITLES, '1.1', [...fields(), `origin: ${ORIGIN}`]));
-    await expect.poll(() => received.text).toMatch(/retry: 1000/);
-    expect(received.text.toLowerCase()).toContain(`access-control-allow-origin: ${ORIGIN}\r\n`);
-    await createPost(app, caller.key, { title: 'from afar' });
-    await expect.poll(() => titlesIn(received.text)).toEqual(['from afar']);
-    connection.destroy();
-  });
-
   it('whose client leaves at any moment is not left open', async () => {
     await expect.poll(open).toBe(0);
     for (let turns = 0; turns < 40; turns += 1) {
@@ -155,13 +145,5 @@ describe('an event stream on a socket', () => {
     await expect.poll(socket.connections).toBe(0);
     await expect.poll(open).toBe(0);
     await expect.poll(() => readMetric(app, 'content_graph_distinct_subscriptions')).toBe(0);
-  });
-
-  it.each(TRANSPORTS)('rejects HEAD, over $name', async (transport) => {
-    const { connection, received } = await dial();
-    connection.write(get(TITLES, '1.1', [...fields(transport), 'connection: close']).replace('GET', 'HEAD'));
-    await once(connection, 'close');
-    expect(received.text).toMatch(/^HTTP\/1.1 405 /);
-    await expect.poll(open).toBe(0);
   });
 });

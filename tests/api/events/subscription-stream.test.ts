@@ -72,68 +72,6 @@ describe('Subscription.postCreated over Server-Sent Events', () => {
       data: { postCreated: { post: 'b', author: { posts: [{ title: 'shared' }] } } },
     });
   });
-
-  it('sends every post of a mutation, in one order for all subscribers', async () => {
-    const streams = [await open(overPost(TITLES)), await open(overGet(TITLES))];
-    await app.gql(
-      `mutation {
-        a: createPost(title: "a", body: "b") { id }
-        b: createPost(title: "b", body: "b") { id }
-        c: createPost(title: "c", body: "b") { id }
-      }`,
-      { key },
-    );
-    for (const stream of streams) {
-      const titles = [await stream.next(), await stream.next(), await stream.next()].map(
-        ({ data }) => data.postCreated.title,
-      );
-      expect(titles).toEqual(['a', 'b', 'c']);
-    }
-  });
-
-  it('sends nothing of a mutation that failed', async () => {
-    const stream = await open(overPost(TITLES));
-    const rejected = await app.gql('mutation { createPost(title: " ", body: "b") { id } }', { key });
-    expect(rejected.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
-    const half = await app.gql(
-      `mutation {
-        good: createPost(title: "kept", body: "b") { id }
-        bad: createPost(title: "undone", body: "") { id }
-      }`,
-      { key },
-    );
-    expect(half.errors).toHaveLength(1);
-    await createPost('the last');
-    const received: string[] = [];
-    while (received.at(-1) !== 'the last') received.push((await stream.next()).data.postCreated.title);
-    const { data } = await app.gql('{ posts(limit: 100) { title } }', { key });
-    const stored = data.posts.map(({ title }: { title: string }) => title);
-    expect(received.filter((title) => !stored.includes(title))).toEqual([]);
-    expect(received).not.toContain('undone');
-  });
-
-  it('carries errors of a field beside the data of its event', async () => {
-    const other = await app.account();
-    const stream = await open(overPost('subscription { postCreated { title author { email } } }', other.key));
-    await createPost('with an error');
-    expect(await stream.next()).toMatchObject({
-      errors: [{ extensions: { code: 'FORBIDDEN' }, path: ['postCreated', 'author', 'email'] }],
-    });
-  });
-
-  it.each([
-    ['no credentials', async () => '', 401, 'UNAUTHENTICATED'],
-    ['bad credentials', async () => 'nonsense', 401, 'UNAUTHENTICATED'],
-    ['a missing scope', async () => (await app.account({ scopes: ['posts:write'] })).key, 403, 'FORBIDDEN'],
-  ])('is rejected by status before it opens for %s', async (_what, credential, status, code) => {
-    const value = await credential();
-    for (const reply of [await overPost(TITLES, value), await overGet(TITLES, value)]) {
-      expect(reply.status).toBe(status);
-      expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
-      expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer\b/);
-      expect(await reply.json()).toMatchObject({ errors: [{ extensions: { code } }] });
-    }
-  });
 });
 
 describe('a query over an event stream', () => {

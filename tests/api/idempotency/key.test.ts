@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../support/app.ts';
-import { CREATE_POST, postsNamed, send, storedFor } from '../../support/keyed.ts';
+import { CREATE_ALONE, CREATE_POST, postsNamed, send, storedFor } from '../../support/keyed.ts';
 import { subscribe } from '../../support/streams/subscriber.ts';
 
 const MALFORMED = [
@@ -75,6 +75,11 @@ describe('Idempotency-Key', () => {
       { query: 'mutation { createPost(title: "A", body: "b") { id } }' },
     ],
     ['other variables', {}, { variables: { title: 'another' } }],
+    [
+      'other variables of one statement',
+      { query: CREATE_ALONE },
+      { query: CREATE_ALONE, variables: { title: 'another' } },
+    ],
     [
       'null for an absent variable',
       { query: VARIABLES, variables: { a: 't' } },

@@ -3,7 +3,14 @@ import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { type TestApp, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
 import { freshCookie, visitor } from '../../support/credentials/session.ts';
-import { CREATE_POST, type KeyedRequest, postsNamed, send, storedFor } from '../../support/keyed.ts';
+import {
+  CREATE_ALONE,
+  CREATE_POST,
+  type KeyedRequest,
+  postsNamed,
+  send,
+  storedFor,
+} from '../../support/keyed.ts';
 
 /** Sends a request twice and expects the second answer to be the first. Returns it. */
 async function twice(app: TestApp, request: KeyedRequest) {
@@ -72,27 +79,30 @@ describe('The response to a mutation with an Idempotency-Key', () => {
     expect(await postsNamed(app, `shared ${one.id}`)).toBe(2);
   });
 
-  it('belongs to the account: its keys and sessions share it', async () => {
-    const person = await visitor(app);
-    const another = await createApiKey(app.database, {
-      userId: person.id,
-      name: 'another',
-      scopes: ['posts:read', 'posts:write', 'users:read'],
-    });
-    const request = { query: CREATE_POST, variables: { title: `own ${person.id}` }, idempotencyKey: 'k' };
-    const first = await send(app, { ...request, key: person.key });
-    expect(first.status).toBe(200);
-    for (const credentials of [
-      { key: another.key },
-      { cookie: person.cookie },
-      { cookie: await freshCookie(app, person.email) },
-    ])
-      expect(await send(app, { ...request, ...credentials })).toMatchObject({
-        text: first.text,
-        replayed: 'true',
+  it.each([CREATE_POST, CREATE_ALONE])(
+    'belongs to the account: its keys and sessions share it: %s',
+    async (query) => {
+      const person = await visitor(app);
+      const another = await createApiKey(app.database, {
+        userId: person.id,
+        name: 'another',
+        scopes: ['posts:read', 'posts:write', 'users:read'],
       });
-    expect(await postsNamed(app, `own ${person.id}`)).toBe(1);
-  });
+      const request = { query, variables: { title: `own ${person.id}` }, idempotencyKey: 'k' };
+      const first = await send(app, { ...request, key: person.key });
+      expect(first.status).toBe(200);
+      for (const credentials of [
+        { key: another.key },
+        { cookie: person.cookie },
+        { cookie: await freshCookie(app, person.email) },
+      ])
+        expect(await send(app, { ...request, ...credentials })).toMatchObject({
+          text: first.text,
+          replayed: 'true',
+        });
+      expect(await postsNamed(app, `own ${person.id}`)).toBe(1);
+    },
+  );
 
   it('comes back when it is an error of the execution', async () => {
     const { key } = await app.account();

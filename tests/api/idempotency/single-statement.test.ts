@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { useApp } from '../../support/app.ts';
-import { visitor } from '../../support/credentials/session.ts';
 import { age } from '../../support/database/aged.ts';
-import {
-  CREATE_ALONE,
-  type KeyedRequest,
-  postsNamed,
-  send,
-  sendUntilResponse,
-  storedFor,
-} from '../../support/keyed.ts';
+import { CREATE_ALONE, type KeyedRequest, postsNamed, send, storedFor } from '../../support/keyed.ts';
 import { readMetricBy } from '../../support/metrics.ts';
 
 const HOUR_MS = 3_600_000;
@@ -77,19 +68,6 @@ describe('A keyed mutation that is one statement', () => {
     );
   });
 
-  it('is rejected with other variables, and the first response stays', async () => {
-    const { key, id } = await app.account();
-    const request = { query: CREATE_ALONE, variables: { title: `one ${id}` }, key, idempotencyKey: 'k' };
-    const first = await send(app, request);
-    expect(await send(app, { ...request, variables: { title: `two ${id}` } })).toMatchObject({
-      status: 422,
-      codes: ['IDEMPOTENCY_KEY_REUSED'],
-      replayed: null,
-    });
-    expect(await postsNamed(app, `two ${id}`)).toBe(0);
-    expect(await send(app, request)).toMatchObject({ text: first.text, replayed: 'true' });
-  });
-
   it('is new once its response is past the retention, pruned or not', async () => {
     const { key, id } = await app.account();
     const request = { query: CREATE_ALONE, variables: { title: `old ${id}` }, key, idempotencyKey: 'k' };
@@ -99,55 +77,6 @@ describe('A keyed mutation that is one statement', () => {
     expect(second.text).not.toBe(first.text);
     expect(await postsNamed(app, `old ${id}`)).toBe(2);
     expect(await storedFor(app, id)).toBe(1);
-  });
-
-  it('makes one post for duplicates at once, and gives one response', async () => {
-    const { key, id } = await app.account();
-    const request = { query: CREATE_ALONE, variables: { title: `at once ${id}` }, key, idempotencyKey: 'k' };
-    const responses = await Promise.all(Array.from({ length: 30 }, () => sendUntilResponse(app, request)));
-    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(responses.filter(({ replayed }) => replayed === null)).toHaveLength(1);
-    expect(await postsNamed(app, `at once ${id}`)).toBe(1);
-  });
-
-  it('stores what the long path stores besides the body, and is replayed by the account’s other credentials', async () => {
-    const person = await visitor(app);
-    const another = await createApiKey(app.database, {
-      userId: person.id,
-      name: 'another',
-      scopes: ['posts:read', 'posts:write'],
-    });
-    const request = { variables: { title: 'kept' }, cookie: person.cookie };
-    const short = await send(app, { ...request, query: CREATE_ALONE, idempotencyKey: 'short' });
-    const long = {
-      ...request,
-      query: CREATE_ALONE,
-      idempotencyKey: 'long',
-      headers: { 'x-show-cost': '1' },
-    };
-    expect(JSON.parse((await twice(long)).text).extensions.cost.complexity).toBeGreaterThan(0);
-    const rows = await app.prisma.idempotencyKey.findMany({
-      where: { userId: person.id },
-      select: { status: true, sessionId: true, scopes: true },
-    });
-    expect(rows).toEqual(Array(2).fill({ status: 200, sessionId: null, scopes: [] }));
-    const replay = { ...request, query: CREATE_ALONE, idempotencyKey: 'short' };
-    for (const credentials of [{ cookie: person.cookie }, { key: another.key, cookie: undefined }]) {
-      const { cookie, ...rest } = { ...replay, ...credentials };
-      const given = cookie === undefined ? rest : { ...rest, cookie };
-      expect(await send(app, given)).toMatchObject({ text: short.text, replayed: 'true' });
-    }
-    const lesser = await createApiKey(app.database, {
-      userId: person.id,
-      name: 'lesser',
-      scopes: ['posts:read'],
-    });
-    const { cookie: _cookie, ...rest } = replay;
-    expect(await send(app, { ...rest, key: lesser.key })).toMatchObject({
-      status: 403,
-      codes: ['FORBIDDEN'],
-      replayed: null,
-    });
   });
 
   it.each([

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { renewLog } from '../../../src/engine/events/log-state.ts';
 import { useAccount, useApp } from '../../support/app.ts';
 import { createPost } from '../../support/content.ts';
-import { dropEvents } from '../../support/database/events.ts';
 import { readMetric } from '../../support/metrics.ts';
 import { secondInstance } from '../../support/second-instance.ts';
 import { receivedIn, subscribeMultipart } from '../../support/streams/multipart-stream.ts';
@@ -55,21 +53,6 @@ describe.each(METHODS)('an id of a multipart stream, over %s', (method) => {
     expect((await onward.receive()).title).toBe('onward');
     await onward.close();
   }
-
-  it('is EVENT_HISTORY_EXPIRED once events after it have been dropped', async () => {
-    const { startId, close } = await subscribeMultipart(app, { key: caller.key });
-    await close();
-    await createPost(app, caller.key);
-    await dropEvents(app);
-    await expectRejected(startId, 'EVENT_HISTORY_EXPIRED');
-  });
-
-  it('is EVENT_HISTORY_EXPIRED in another generation of the log', async () => {
-    const { startId, close } = await subscribeMultipart(app, { key: caller.key });
-    await close();
-    await renewLog(app.database);
-    await expectRejected(startId, 'EVENT_HISTORY_EXPIRED');
-  });
 
   it('is BAD_USER_INPUT where it is malformed', async () => {
     await expectRejected('nonsense', 'BAD_USER_INPUT');

@@ -120,11 +120,6 @@ describe('in development', () => {
     }
   });
 
-  it('pages may read the warning', async () => {
-    const { headers } = await app.fetch(ASK, { headers: { origin: 'http://localhost:5173' } });
-    expect(headers.get('access-control-expose-headers')).toContain('X-Session-Warning');
-  });
-
   it('/ is a page of links to everything, which all work', async () => {
     const page = await app.fetch('/');
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);

@@ -15,7 +15,6 @@ const doubling = repeated(
 
 describe('a hostile document is rejected', () => {
   it.each([
-    ['alias overload, nested', POST(repeated(200, (i) => `a${i}: id`)), 'COMPLEXITY_LIMIT'],
     [
       'field duplication through fragments',
       `${POST(repeated(100, (i) => `...F${i}`))} ${repeated(100, (i) => `fragment F${i} on Post { id }`)}`,
@@ -26,18 +25,12 @@ describe('a hostile document is rejected', () => {
       `{ __typename } fragment F on Post { ${repeated(900, () => 'id')} }`,
       'COMPLEXITY_LIMIT',
     ],
-    ['duplicates of what there is not', POST(repeated(900, () => 'nowhere')), 'COMPLEXITY_LIMIT'],
-    ['directive overload', `query ${repeated(480, () => '@a')} { __typename }`, 'COMPLEXITY_LIMIT'],
     ['fragments that double', `${POST('...F25')} fragment F0 on Post { id } ${doubling}`, 'COMPLEXITY_LIMIT'],
     [
       'recursive introspection through a fragment',
       '{ __schema { types { ...T } } } fragment T on __Type { fields { type { fields { type { fields { name } } } } } }',
       'DEPTH_LIMIT',
     ],
-    ['deep recursion of what there is not', `${'{ a '.repeat(300)}${'}'.repeat(300)}`, 'DEPTH_LIMIT'],
-    ['deep values', `{ post(id: ${'['.repeat(900)}`, 'DEPTH_LIMIT'],
-    ['brackets that never close', `{ a(b: ${'['.repeat(100_000)}`, 'GRAPHQL_PARSE_FAILED'],
-    ['a flood of tokens', `{ ${'id '.repeat(80_000)} }`, 'GRAPHQL_PARSE_FAILED'],
   ])('%s', async (_name, query, code) => {
     expectRejected(await app.gql(query, { key: account.key }), { code, status: 400 });
   });

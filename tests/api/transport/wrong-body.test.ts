@@ -138,27 +138,6 @@ describe('Wrong bodies', () => {
     },
   );
 
-  it.each([
-    [
-      'selections',
-      (depth: number) => `{ ${'posts { author { '.repeat(depth / 2)} id ${'} }'.repeat(depth / 2)} }`,
-    ],
-    ['lists', (depth: number) => `{ posts(limit: ${'['.repeat(depth)}${']'.repeat(depth)}) { id } }`],
-    ['objects', (depth: number) => `{ posts(limit: ${'{a:'.repeat(depth)}1${'}'.repeat(depth)}) { id } }`],
-    ['unclosed selections', (depth: number) => '{a'.repeat(depth)],
-    ['inline fragments', (depth: number) => `{ ${'... { '.repeat(depth)} __typename ${'}'.repeat(depth)} }`],
-    [
-      'list types',
-      (depth: number) => `query ($a: ${'['.repeat(depth)}Int${']'.repeat(depth)}) { __typename }`,
-    ],
-  ])('with a query 10,000 deep (%s) are rejected before anything runs', async (_what, query) => {
-    const response = await post(JSON.stringify({ query: query(10_000) }));
-    expect(response.status).toBe(400);
-    // They break two limits at once, depth and tokens, and the contract does not say which is looked at first.
-    const [code] = await expectClosedSet(response);
-    expect(['DEPTH_LIMIT', 'GRAPHQL_PARSE_FAILED']).toContain(code);
-  });
-
   it('are rejected over GET alike', async () => {
     const value = fc.oneof(fc.string({ unit: 'binary', maxLength: 50 }), fc.json({ maxDepth: 3 }));
     const search = fc.dictionary(

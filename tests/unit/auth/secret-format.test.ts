@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { API_KEY, shownPrefix } from '../../../src/auth/api-keys.ts';
-import { hashSecret, matchesSecret, secretFormat } from '../../../src/auth/secrets.ts';
+import { API_KEY } from '../../../src/auth/api-keys.ts';
+import { secretFormat } from '../../../src/auth/secrets.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_PART = [4, 34] as const;
@@ -33,10 +33,6 @@ describe('an API key', () => {
     const chiSquared = [...counts.values()].reduce((sum, n) => sum + (n - expected) ** 2 / expected, 0);
     // 61 degrees of freedom: a fair alphabet passes 140 once in ten million runs, a modulo bias of 256 goes far past.
     expect(chiSquared).toBeLessThan(140);
-  });
-
-  it('never comes twice', () => {
-    expect(new Set(Array.from({ length: 10_000 }, API_KEY.generate)).size).toBe(10_000);
   });
 
   it('is malformed with any other character in any place', () => {
@@ -75,23 +71,6 @@ describe('an API key', () => {
         expect(API_KEY.isWellFormed(text)).toBe(false);
       }),
     );
-  });
-
-  it('has a hash that is always the same, and another for another key', () => {
-    fc.assert(
-      fc.property(key, key, (a, b) => {
-        expect(hashSecret(a)).toEqual(hashSecret(a));
-        expect(hashSecret(a)).toHaveLength(32);
-        expect(hashSecret(a)).not.toEqual(hashSecret(b));
-        expect(matchesSecret(a, hashSecret(a))).toBe(true);
-        expect(matchesSecret(a, hashSecret(b))).toBe(false);
-      }),
-    );
-  });
-
-  it('shows six of its random characters to be recognised by', () => {
-    const made = API_KEY.generate();
-    expect(shownPrefix(made)).toBe(made.slice(0, 10));
   });
 });
 

@@ -140,31 +140,6 @@ describe('A stream', () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  it('continues after the last event that was handled, or the last position', async () => {
-    const stub = await startStub(
-      stream([opening('p0'), event('p1', 1), event('p2', 2)], false),
-      stream([opening('p2'), event('p3', 3), 'id: p9'], false),
-      stream([opening('p9'), event('p10', 4)]),
-    );
-    const { subscription, states } = subscribe(stub);
-    expect(await take(subscription, 4)).toEqual([1, 2, 3, 4]);
-    expect(positionsOf(stub)).toEqual([undefined, 'p2', 'p9']);
-    expect(namesOf(states)).toEqual(['connecting', 'opened', 'network', 'resumed', 'network', 'resumed']);
-  });
-
-  it('saves a position once the event was handled', async () => {
-    const stub = await startStub(GOOD);
-    const saved: string[] = [];
-    const position = { load: async () => 'p0', save: (id: string) => void saved.push(id) };
-    const { subscription, states } = subscribe(stub, { position });
-    await take(subscription, 1);
-    expect(saved).toEqual([]);
-    await take(subscription, 1);
-    expect(saved).toEqual(['p1']);
-    expect(positionsOf(stub)).toEqual(['p0']);
-    expect(namesOf(states)).toEqual(['connecting', 'resumed']);
-  });
-
   it.each(['EVENT_HISTORY_EXPIRED', 'BAD_USER_INPUT'])(
     'tells that events are lost after %s',
     async (code) => {

@@ -100,27 +100,4 @@ describe('Nested lists', () => {
     expect(ofLinus.author.id).toBe(linus.id);
     expect(ofLinus.author.few).toHaveLength(1);
   });
-
-  it('lead from a comment to its author and its post, and on from there', async () => {
-    const query = `{ post(id: "${adas[0]}") { comments(limit: 2) { body createdAt author { name } post { id author { name } } } } }`;
-    const { post } = dataOf(await app.gql(query, { key: ada.key }));
-    const common = {
-      body: 'Seeded.',
-      createdAt: past(0).toISOString(),
-      post: { id: adas[0], author: { name: 'Ada' } },
-    };
-    expect(post.comments).toEqual([
-      { ...common, author: { name: 'Ada' } },
-      { ...common, author: { name: 'Linus' } },
-    ]);
-  });
-
-  it('are empty where there is nothing', async () => {
-    const { id, key } = await app.account();
-    const query = `{ user(id: "${id}") { posts { id } postsConnection { nodes { id } pageInfo { endCursor hasNextPage } } } }`;
-    expect(dataOf(await app.gql(query, { key })).user).toEqual({
-      posts: [],
-      postsConnection: { nodes: [], pageInfo: { endCursor: null, hasNextPage: false } },
-    });
-  });
 });

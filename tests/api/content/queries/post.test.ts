@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../../../src/platform/ids.ts';
 import { useApp } from '../../../support/app.ts';
 import { createPost } from '../../../support/content.ts';
 import { dataOf } from '../../../support/rejection.ts';
@@ -29,17 +28,5 @@ describe('Query.post', () => {
         comments: [],
       });
     }
-  });
-
-  it('answers each alias of one operation by its own id', async () => {
-    const { key } = await app.account();
-    const a = await createPost(app, key, { title: 'A' });
-    const b = await createPost(app, key, { title: 'B' });
-    const twice = `{ a: post(id: "${a}") { title } b: post(id: "${b}") { title } none: post(id: "${newId()}") { title } }`;
-    expect(dataOf(await app.gql(twice, { key }))).toEqual({
-      a: { title: 'A' },
-      b: { title: 'B' },
-      none: null,
-    });
   });
 });

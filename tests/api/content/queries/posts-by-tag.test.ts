@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useApp } from '../../../support/app.ts';
-import { createPost, past, seedPosts } from '../../../support/content.ts';
+import { createPost } from '../../../support/content.ts';
 import { planOf, statementsOf } from '../../../support/database/watched-statements.ts';
 import { dataOf, expectBadInput } from '../../../support/rejection.ts';
 
@@ -10,49 +10,6 @@ describe('Query.posts(tag:)', () => {
     posts(tag: $tag, limit: $limit, offset: $offset) { id tags }
     postsConnection(tag: $tag, limit: $limit) { nodes { id } pageInfo { hasNextPage } }
   }`;
-
-  it('gives the posts with the tag and no others, the newest first', async () => {
-    const { id: authorId, key } = await app.account();
-    const ids = await seedPosts(
-      app,
-      [2, 0, 1, 1].map((ms, index) => ({
-        authorId,
-        createdAt: past(ms),
-        tags: index === 1 ? ['other'] : ['wanted', 'other'],
-      })),
-    );
-    const wanted = [ids[0], ids[3], ids[2]];
-    const all = dataOf(await app.gql(query, { key, variables: { tag: 'wanted' } }));
-    expect(all.posts.map((post: { id: string }) => post.id)).toEqual(wanted);
-    expect(all.posts[0].tags).toEqual(['wanted', 'other']);
-    expect(all.postsConnection.nodes.map((post: { id: string }) => post.id)).toEqual(wanted);
-    const part = dataOf(await app.gql(query, { key, variables: { tag: 'wanted', limit: 1, offset: 1 } }));
-    expect(part.posts.map((post: { id: string }) => post.id)).toEqual([ids[3]]);
-    expect(part.postsConnection.pageInfo.hasNextPage).toBe(true);
-  });
-
-  it('skips `offset` of the posts with the tag, in their order', async () => {
-    const { id: authorId, key } = await app.account();
-    const dates = Array.from({ length: 30 }, (_, index) => past((index * 7) % 10));
-    await seedPosts(
-      app,
-      dates.map((createdAt, index) => ({
-        authorId,
-        createdAt,
-        tags: index % 5 === 0 ? ['between'] : ['first', 'skipped'],
-      })),
-    );
-    const page = async (limit: number, offset: number) => {
-      const { posts } = dataOf(await app.gql(query, { key, variables: { tag: 'skipped', limit, offset } }));
-      return posts.map((post: { id: string }) => post.id);
-    };
-    const all = await page(100, 0);
-    expect(all).toHaveLength(24);
-    for (const limit of [1, 5, 7, 100])
-      for (let offset = 1; offset <= 25; offset += 1)
-        expect(await page(limit, offset)).toEqual(all.slice(offset, offset + limit));
-    expect(await page(100, 10_000)).toEqual([]);
-  });
 
   it('passes over what `offset` skips without reading the posts', async () => {
     const { key } = await app.account();
