@@ -26,7 +26,7 @@ export const createIndexer = (
   });
 
 /** The number of events that the index has not followed, or that a transaction of somebody else holds up. */
-const EVENTS_AHEAD = `SELECT count(*)::int AS ahead FROM events e LEFT JOIN search_position p ON true
+export const EVENTS_AHEAD = `SELECT count(*)::int AS ahead FROM events e LEFT JOIN search_position p ON true
    LEFT JOIN events f ON f.id = p.event_id WHERE f.id IS NULL OR (e.era, e.xid, e.id) > (f.era, f.xid, f.id)`;
 const COUNT_AHEAD = statement<{ readonly ahead: number }>('test_events_ahead', EVENTS_AHEAD);
 
