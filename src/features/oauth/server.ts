@@ -151,7 +151,15 @@ function routesOf(
     { ...ENDPOINT, path: OAUTH_PATHS.revoke, handler: endpoint(endpoints.revoke) },
     { ...ENDPOINT, path: OAUTH_PATHS.introspect, handler: endpoint(endpoints.introspect) },
     { ...USERINFO, path: OAUTH_PATHS.userinfo, handler: createUserinfo(pool, ownTokens) },
-    { ...PAGE, path: OAUTH_PATHS.logout, methods: ['GET', 'POST'], handler: page(logout.ask) },
+    {
+      ...PAGE,
+      path: OAUTH_PATHS.logout,
+      methods: ['GET', 'POST'],
+      // Applications post from other origins, and on the same site the session's cookie comes along. The post only
+      // redirects to the page.
+      originCheck: 'none',
+      handler: page(logout.ask),
+    },
     { ...FORM, path: OAUTH_PATHS.confirmLogout, handler: page(logout.confirm) },
     {
       ...ENDPOINT,

@@ -62,6 +62,23 @@ describe('RP-initiated logout', () => {
     expect(posted.left?.href).toBe(`${BACK}?state=x`);
   });
 
+  it('asks after a post from an application on the same site, which comes with the session', async () => {
+    const browser = await signedIn();
+    const [path = '', form = ''] = logoutUrl().split('?');
+    const { response } = await browser.open(path, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        origin: 'https://client.example',
+        'sec-fetch-site': 'same-site',
+      },
+      body: form,
+    });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('<title>Sign out? – ');
+    expect(await isSignedIn(browser)).toBe(true);
+  });
+
   it('finds the session of a browser that comes from another site', async () => {
     const browser = new Browser(app);
     const led = { headers: { 'sec-fetch-site': 'cross-site' } };
