@@ -84,8 +84,7 @@ async function signIn(target: Target, session: string): Promise<void> {
   let shown = await asked(target, getOf(page, { cookie }));
   if (shown.status === 200)
     shown = await asked(target, formOf(`${page}/allow`, { account: id }, { cookie, origin: ORIGIN }));
-  const back = await asked(target, getOf(nextPath(shown, '/oauth/authorize/none'), { cookie }));
-  const code = new URL(nextPath(back, CALLBACK), ORIGIN).searchParams.get('code') ?? 'none';
+  const code = new URL(nextPath(shown, CALLBACK), ORIGIN).searchParams.get('code') ?? 'none';
   const given = { grant_type: 'authorization_code', code, redirect_uri: CALLBACK, code_verifier: verifier };
   const { body } = await asked(target, tokenRequest(target, given));
   const refresh = /"refresh_token":"([^"]+)"/.exec(body)?.[1] ?? 'none';
