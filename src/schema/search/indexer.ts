@@ -38,7 +38,7 @@ const POLL_MS = 1_000;
 /** PostgreSQL sends no notification when a blocking transaction ends. */
 const BLOCKED_POLL_MS = 100;
 /** The pause after a step is as long as the step, and up to this many times longer while requests keep the process busy. */
-const BUSY_RESTS = 29;
+const BUSY_RESTS = 9;
 /** Shorter comparisons are not logged. */
 const LOGGED_AFTER_MS = 5_000;
 
@@ -68,6 +68,7 @@ export function createSearchIndexer(options: SearchIndexerOptions) {
   let isOn = false;
   let isClosed = false;
   let pauseStart = eventLoopUtilization();
+  let restsUntilMs = 0;
   let elected = false;
   let again = false;
 
@@ -195,6 +196,7 @@ export function createSearchIndexer(options: SearchIndexerOptions) {
     const pauseMs = await tryStep();
     const rests = 1 + BUSY_RESTS * utilization;
     const restMs = Math.max(GATHER_MS, rests * (performance.now() - startedMs));
+    restsUntilMs = performance.now() + restMs;
     pauseStart = eventLoopUtilization();
     schedule(again ? restMs : Math.max(restMs, pauseMs));
   }
@@ -231,7 +233,7 @@ export function createSearchIndexer(options: SearchIndexerOptions) {
     /** Signals a possible commit. */
     wake(): void {
       if (running !== undefined) again = true;
-      else if (elected) schedule(GATHER_MS);
+      else if (elected) schedule(Math.max(GATHER_MS, restsUntilMs - performance.now()));
     },
     /**
      * Makes one step immediately, for a caller that has not started the indexer.
