@@ -216,7 +216,7 @@ describe.each(ACTIONS.filter(({ path }) => path !== undefined))('$name by OAuth'
   it('needs nothing else', async () => {
     const { id, cookie } = await visitor(app);
     const { send, isAllowed } = await begun(sessionIn(cookie), id);
-    expect((await send()).headers.get('location')).toMatch(/^\/oauth\/authorize\//);
+    expect((await send()).headers.get('location')).toMatch(/^https:\/\/client\.example\/callback\?code=/);
     expect(await isAllowed()).toBe(true);
   });
 });
