@@ -18,7 +18,7 @@ const ONLY_ASCII = /^[\0-\x7f]*$/;
 const MAX_CHARACTERS = 64;
 /** Compatibility forms can have 18 times as many characters, so only a piece of a text is normalized in one step. */
 const PIECE = 256;
-/** Most words are ASCII, and a step for each takes as long as the word. */
+/** Words of ASCII are yielded together, because yielding a word takes as long as finding it. */
 const BATCH = 256;
 
 const withoutAccents = (text: string) => text.replaceAll(/[\u0300-\u036f]/g, '');
