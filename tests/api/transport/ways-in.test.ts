@@ -29,6 +29,8 @@ const VARYING = new Set([
   'keep-alive',
   'set-cookie',
 ]);
+/** The position at which a stream begins depends on the transactions that are open at that time. */
+const POSITION = /^id: AQ[\w-]+$/gm;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** A response without what is of its own moment. */
@@ -39,7 +41,10 @@ function comparable({ status, headers, body }: Responded, ownId: boolean) {
     headers: Object.fromEntries(kept.sort()),
     cookies: headers.has('set-cookie'),
     counted: headers.has('x-ratelimit-remaining'),
-    body: body.replaceAll(UUID, '<id>').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>'),
+    body: body
+      .replaceAll(POSITION, 'id: <position>')
+      .replaceAll(UUID, '<id>')
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>'),
   };
 }
 
