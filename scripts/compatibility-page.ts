@@ -28,52 +28,38 @@ export interface CompatibilityReport {
 
 const INTRO = `# Compatibility
 
-Software of others that runs against the service in tests, with the settings that you need, for users who have chosen their client,
-proxy or OAuth library. For example, run the tests of one client:
+Clients, proxies and OAuth libraries that tests run against the service, with the settings that you need. To run the tests of one client:
 
 \`\`\`sh
 npm run test:compatibility -- clients/graphql-request
 \`\`\`
 
-The tests use the software without the [client package](../../packages/client/README.md), which does most of the settings for
-you. All rows hold on the direct path and with [plugins of Yoga](../contributing/yoga-plugins.md). \`npm run test:compatibility -- --write\` runs
-the tests and writes this page.
+With \`--write\`, the command also writes this page. The [client package](../../packages/client/README.md), which the tests do
+not use, does most of the settings for you. All rows also hold with [plugins of Yoga](../contributing/yoga-plugins.md#tested-plugins).
 
-| verdict | meaning |
-| --- | --- |
-| works | no settings, or only URLs, credentials and ids |
-| with settings | works with the settings under the table |
-| does not work | the reason is under the table |
-| – | the software does not offer it |
+In the tables, “works” means without settings other than URLs, credentials and ids, “settings” means with the settings below the table, and
+“–” means that the software does not offer it.
 `;
 
 /** What a check shows, before the table of its group. */
 const EXPLANATIONS: Readonly<Record<GroupName, string>> = {
-  clients: `Queries return data and the code of an error. A mutation with an [\`Idempotency-Key\`](../guides/idempotency.md) is executed
-once, although two responses are lost. A subscription gets each event once and in order, while instances are killed and
-stopped, and other instances create posts.`,
-  proxies: `Requests get the responses of the service, with validators, replays and errors, and no account gets the
-response of another. Streams deliver each event immediately, close with their client, and resume on an instance that is
-ready. A page of the same origin signs in and writes; a page of another origin gets FORBIDDEN.`,
-  oauth: `The clients use the [OAuth server](../guides/oauth.md) of the service. A user signs in with PKCE, and the access token calls
-the API. ID tokens name the user ([OpenID Connect](../guides/openid-connect.md)). A refresh replaces both tokens. A service
-acts for its owner with client credentials. A revoked sign-in is rejected. A sign-out ends the user's session at the service
-and leads back to the application.`,
-  issuers: `The service accepts the [JWTs](../guides/jwt.md#key-sets) of an issuer for accounts of the service, and
-rejects the issuer's tokens for another audience. A subject that is not an account id gets [an account](../guides/identity-providers.md).`,
+  clients: `Queries return data and error codes. A mutation with an [\`Idempotency-Key\`](../guides/idempotency.md) is executed once, although two
+responses are lost. A subscription gets each event once and in order, while instances are killed and stopped.`,
+  proxies: `Requests get the responses of the service, with validators, replays and errors, and no account gets another's response. Streams deliver
+each event immediately, close with their client, and resume on a ready instance. Pages of the same origin sign in and write; pages of another
+origin get FORBIDDEN.`,
+  oauth: `The clients use the service's [OAuth server](../guides/oauth.md). A user signs in with PKCE, and the access token calls the API.
+[ID tokens](../guides/openid-connect.md) name the user. A refresh replaces both tokens. A service acts for its owner with client
+credentials. A revoked sign-in is rejected. A sign-out ends the user's session and leads back to the application.`,
+  issuers: `The service accepts an issuer's [JWTs](../guides/jwt.md#key-sets) for its accounts, and rejects tokens for another audience. A subject
+that is not an account id gets [an account](../guides/identity-providers.md).`,
 };
-
-const SEE_ALSO = `## Plugins of Yoga
-
-[Plugins](../contributing/yoga-plugins.md#tested-plugins) lists the published plugins of Yoga and Envelop that tests run, with what each does for
-queries, mutations and subscriptions.
-`;
 
 export const readCompatibilityResults = (): Results => JSON.parse(readFileSync(RESULTS_FILE, 'utf8'));
 
 const WORDS = {
   works: 'works',
-  'works with settings': 'with settings',
+  'works with settings': 'settings',
   'does not work': 'does not work',
 } as const;
 
@@ -85,7 +71,7 @@ function printGroup(name: GroupName, rows: readonly Row[]): string {
   const verdicts = (row: Row) => row.checks as Readonly<Record<string, Verdict | undefined>>;
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const lines = rows.map((row) =>
-    line([row.name, row.version, ...columns.map(([check]) => printVerdict(verdicts(row)[check]))]),
+    line([`${row.name} (${row.version})`, ...columns.map(([check]) => printVerdict(verdicts(row)[check]))]),
   );
   const notes = rows.flatMap((row) => {
     const sentences = columns.flatMap(([check, label]) => {
@@ -100,8 +86,8 @@ function printGroup(name: GroupName, rows: readonly Row[]): string {
     '',
     EXPLANATIONS[name],
     '',
-    line([tool, 'version', ...columns.map(([, label]) => label)]),
-    line(Array.from({ length: columns.length + 2 }, () => '---')),
+    line([tool, ...columns.map(([, label]) => label)]),
+    line(Array.from({ length: columns.length + 1 }, () => '---')),
     ...lines,
     '',
     ...notes,
@@ -117,7 +103,7 @@ export function printCompatibilityPage({ direct }: Results): string {
       direct.map(({ row }) => row).filter(({ group }) => group === name),
     ),
   );
-  return [INTRO, ...groups, SEE_ALSO].join('\n');
+  return [INTRO, ...groups].join('\n');
 }
 
 /** Stores the rows whose tests have all passed, and writes the page. */

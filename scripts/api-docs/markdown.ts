@@ -1,4 +1,4 @@
-import { type GraphQLType, getNamedType, isSpecifiedScalarType } from 'graphql';
+import { type GraphQLNamedType, type GraphQLType, getNamedType, isSpecifiedScalarType } from 'graphql';
 
 /** The id that GitHub gives a heading. */
 export const slug = (heading: string): string =>
@@ -9,11 +9,17 @@ export const slug = (heading: string): string =>
 
 export const link = (text: string, heading: string): string => `[${text}](#${slug(heading)})`;
 
-/** The type in GraphQL's notation, with a link to its section. */
-export function typeLink(type: GraphQLType): string {
-  const named = getNamedType(type);
-  return isSpecifiedScalarType(named) ? link(`\`${type}\``, 'Scalars') : link(`\`${type}\``, named.name);
+/** The title of the section of all connections and edges. */
+export const CONNECTIONS = 'Connections';
+export const PAGE_NAME = /(?:Connection|Edge)$/;
+
+function headingOf(named: GraphQLNamedType): string {
+  if (isSpecifiedScalarType(named)) return 'Scalars';
+  return PAGE_NAME.test(named.name) ? CONNECTIONS : named.name;
 }
+
+/** The type in GraphQL's notation, with a link to its section. */
+export const typeLink = (type: GraphQLType): string => link(`\`${type}\``, headingOf(getNamedType(type)));
 
 /** What a list says of an argument or a field. */
 export const definition = (name: string, type: string, words: string): string =>

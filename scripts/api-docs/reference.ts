@@ -23,7 +23,7 @@ import {
 } from 'graphql';
 import { permissionsOf } from '../../src/engine/core/permissions.ts';
 import type { RanExample } from './examples.ts';
-import { bullets, definition, fence, link, slug, typeLink } from './markdown.ts';
+import { bullets, CONNECTIONS, definition, fence, link, PAGE_NAME, slug, typeLink } from './markdown.ts';
 import { costOf, scopeOf } from './requirements.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -35,7 +35,7 @@ interface Chapter {
   readonly sections: readonly Section[];
 }
 
-/** What sections have in common: examples, and the descriptions that are repeated and so are printed once. */
+/** What sections have in common: examples, and the arguments whose descriptions are printed once. */
 interface Common {
   readonly examples: readonly RanExample[];
   readonly shared: ReadonlySet<string>;
@@ -49,7 +49,31 @@ interface Section {
 const sorted = <T extends { readonly name: string }>(elements: Iterable<T>): T[] =>
   [...elements].sort((a, b) => (a.name < b.name ? -1 : 1));
 
-const describe = ({ description }: { readonly description?: string | null | undefined }) => description ?? '';
+interface Described {
+  readonly description?: string | null | undefined;
+}
+
+/** Sentences of several descriptions, which the introduction (intro.md) has for all of them. */
+const SAID_ONCE = [
+  / ?A string that is not a UUID matches nothing\./g,
+  / ?It starts at 1 and increases by 1 with each change\./g,
+  / ?True if the \w+ existed, false if (?:it did not|the caller has no such \w+)\./g,
+  / ?A wrong password is BAD_USER_INPUT, too many are RATE_LIMITED\./g,
+  / ?Select it once in an operation\./g,
+];
+
+const describe = ({ description }: Described): string =>
+  SAID_ONCE.reduce((text, sentence) => text.replaceAll(sentence, ''), description ?? '').trim();
+
+/** The description of an argument or a field, or nothing if it repeats the name, such as "The author of the post." */
+function describeMember(member: Described & { readonly name: string }): string {
+  const text = describe(member);
+  const words = member.name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const repeatsName =
+    new RegExp(`^The (?:\\w+’s )?${words}(?: of the \\w+)?\\.$`).test(text) ||
+    (member.name === 'createdAt' && /^When the \w+ was created\.$/.test(text));
+  return repeatsName ? '' : text;
+}
 
 const deprecation = ({ deprecationReason }: { readonly deprecationReason?: string | null | undefined }) =>
   deprecationReason == null ? [] : [`**Deprecated:** ${deprecationReason}`];
@@ -57,12 +81,13 @@ const deprecation = ({ deprecationReason }: { readonly deprecationReason?: strin
 /** The words about an argument or an input field, which may have a default. */
 function inputWords(input: GraphQLArgument | GraphQLInputField): string {
   const { default: given, defaultValue, type } = input;
-  const byDefault = given?.literal ?? (defaultValue === undefined ? null : astFromValue(defaultValue, type));
-  return [
-    describe(input),
-    ...(byDefault == null ? [] : [`Default: \`${print(byDefault)}\`.`]),
-    ...deprecation(input),
-  ].join(' ');
+  const ast = given?.literal ?? (defaultValue === undefined ? null : astFromValue(defaultValue, type));
+  const byDefault = ast == null ? undefined : print(ast);
+  const words = describeMember(input);
+  const isSaid = byDefault === undefined || words.includes(`${byDefault} if null`);
+  return [words, ...(isSaid ? [] : [`Default: \`${byDefault}\`.`]), ...deprecation(input)]
+    .filter((part) => part !== '')
+    .join(' ');
 }
 
 const defineInputs = (inputs: readonly (GraphQLArgument | GraphQLInputField)[]): string[] =>
@@ -73,7 +98,14 @@ const SHARED_ARGUMENTS = 'Shared arguments';
 const SHARED_FROM = 3;
 
 const argumentKey = (arg: GraphQLArgument) => `${arg.name}: ${arg.type}: ${inputWords(arg)}`;
-const fieldKey = (field: Field) => `${field.name}: ${describe(field)}`;
+
+/** The cost of most lists, which the introduction has. */
+const USUAL_COST = /^1 \+ (?:⌈`offset` ÷ 10⌉ \+ )?(?:`limit`|`first`|20) × selection$/;
+
+function unusualCost(field: Field): string | undefined {
+  const cost = costOf(field);
+  return cost === undefined || USUAL_COST.test(cost) ? undefined : `${link('Cost', 'Cost')}: ${cost}.`;
+}
 
 /** One of each group of elements that have the same key. */
 function findShared<T extends { readonly name: string }>(
@@ -92,25 +124,23 @@ function exampleBlocks({ title, operation, response }: RanExample): string[] {
 function fieldSection(owner: string, field: Field, { examples, shared }: Common): Section {
   const title = `${owner}.${field.name}`;
   const scope = scopeOf(field);
-  const cost = costOf(field);
+  const cost = unusualCost(field);
   const [common = [], separate = []] = [true, false].map((isShared) =>
     field.args.filter((arg) => shared.has(argumentKey(arg)) === isShared),
   );
+  const names = common.map(({ name }) => `\`${name}\``).join(', ');
+  const line = [
+    `${typeLink(field.type)}.`,
+    ...(scope === undefined ? [] : [`Needs ${scope}.`]),
+    ...(cost === undefined ? [] : [cost]),
+    ...(names === '' ? [] : [`${link('Shared', SHARED_ARGUMENTS)}: ${names}.`]),
+  ];
   const body = [
     ...deprecation(field),
-    // The list below says it.
+    // The line below says it.
     describe(field).replaceAll(/ ?Needs (?:the scopes? `[^.]+`|a session; otherwise FORBIDDEN)\./g, ''),
-    ...bullets([
-      `Type: ${typeLink(field.type)}`,
-      ...(scope === undefined ? [] : [`Needs: ${scope}`]),
-      ...(cost === undefined ? [] : [`${link('Cost', 'Cost')}: ${cost}`]),
-      ...(common.length === 0
-        ? []
-        : [
-            `${link(SHARED_ARGUMENTS, SHARED_ARGUMENTS)}: ${common.map(({ name }) => `\`${name}\``).join(', ')}`,
-          ]),
-      ...(separate.length === 0 ? [] : [['Arguments:', ...defineInputs(separate)].join('\n  - ')]),
-    ]),
+    line.join(' '),
+    ...bullets(defineInputs(separate)),
     ...examples.filter((example) => example.coordinate === title).flatMap(exampleBlocks),
   ];
   return { title, body };
@@ -120,40 +150,41 @@ function fieldSection(owner: string, field: Field, { examples, shared }: Common)
 const fieldRank = ({ name, type }: Field): number =>
   name === 'id' ? 0 : isLeafType(getNamedType(type)) ? 1 : 2;
 
-function fieldList(owner: string, fields: readonly Field[], shared?: Common['shared']): string[] {
-  const items = fields.map((field) => {
-    const name = `\`${field.name}\``;
-    const cost = costOf(field);
-    const isList = !isLeafType(getNamedType(field.type)) && field.args.length === 0;
-    const words = [
-      ...deprecation(field),
-      // The section of a field with arguments has its description.
-      ...(shared?.has(fieldKey(field)) || field.args.length > 0 ? [] : [describe(field)]),
-      ...(cost !== undefined && isList ? [`${link('Cost', 'Cost')}: ${cost}.`] : []),
-    ];
-    return definition(
-      field.args.length === 0 ? name : link(name, `${owner}.${field.name}`),
-      typeLink(field.type),
-      words.join(' '),
-    );
-  });
-  return bullets(items);
+/** An item of a list of fields. */
+function fieldItem(field: Field, title: string = field.name): string {
+  const isList = !isLeafType(getNamedType(field.type));
+  const cost = isList ? unusualCost(field) : undefined;
+  const words = [...deprecation(field), describeMember(field), cost ?? ''].filter((part) => part !== '');
+  return definition(`\`${title}\``, typeLink(field.type), words.join(' '));
+}
+
+const hasArguments = ({ args }: Field): boolean => args.length > 0;
+
+/** The fields, and links to the sections of fields with arguments. */
+function fieldList(owner: string, fields: readonly Field[]): string[] {
+  const links = fields
+    .filter(hasArguments)
+    .map(({ name }) => link(`\`${name}\``, `${owner}.${name}`))
+    .join(', ');
+  const items = fields.filter((field) => !hasArguments(field)).map((field) => fieldItem(field));
+  return bullets(links === '' ? items : [...items, links]);
 }
 
 function objectSections(type: GraphQLObjectType, common: Common): readonly Section[] {
+  // The section of the interface has these fields.
+  const inherited = type.getInterfaces().flatMap((parent) => Object.values(parent.getFields()));
+  const isInherited = (field: Field) =>
+    inherited.some((other) => other.name === field.name && describe(other) === describe(field));
   const fields = sorted(Object.values(type.getFields())).sort((a, b) => fieldRank(a) - fieldRank(b));
   const interfaces = type.getInterfaces().map(({ name }) => link(`\`${name}\``, name));
-  const isGeneric = /(Connection|Edge)$/.test(type.name);
+  const own = fields.filter((field) => !isInherited(field));
   const body = [
-    isGeneric ? '' : describe(type),
+    describe(type),
     ...(interfaces.length === 0 ? [] : [`Implements ${interfaces.join(', ')}.`]),
-    ...fieldList(type.name, fields, isPage(type) ? common.shared : undefined),
+    ...fieldList(type.name, own),
   ];
-  const withArguments = fields.filter(({ args }) => args.length > 0);
-  return [
-    { title: type.name, body },
-    ...withArguments.map((field) => fieldSection(type.name, field, common)),
-  ];
+  const sections = fields.filter(hasArguments).map((field) => fieldSection(type.name, field, common));
+  return [{ title: type.name, body }, ...sections];
 }
 
 /** Interfaces, unions, enums and inputs. */
@@ -204,7 +235,32 @@ function rootSections(root: GraphQLObjectType | null | undefined, common: Common
 
 /** Objects that a client asks for by id come before their parts. */
 const objectRank = (type: GraphQLObjectType): number => (type.getInterfaces().length > 0 ? 0 : 1);
-const isPage = ({ name }: GraphQLObjectType): boolean => /(Connection|Edge|^PageInfo)$/.test(name);
+
+/** The connections and edges of all types of items, whose common fields are printed once, for items of a type `T`. */
+function connectionsIntro(pages: readonly GraphQLObjectType[]): string[] {
+  if (pages.length === 0) return [];
+  const members = pages.flatMap((owner) =>
+    sorted(Object.values(owner.getFields())).map((field) => {
+      const type = `${field.type}`.replace(owner.name.replace(PAGE_NAME, ''), 'T');
+      const words = isLeafType(getNamedType(field.type)) ? describe(field) : '';
+      return { name: field.name, owner, field, type, key: `${field.name}: ${type}: ${words}` };
+    }),
+  );
+  const shared = findShared(members, ({ key }) => key);
+  const separate = members.filter(({ key }) => !shared.some((member) => member.key === key));
+  const connections = pages.map(({ name }) => `\`${name}\``).filter((name) => name.endsWith('Connection`'));
+  const definitions = shared.map(({ name, type, field }) =>
+    definition(`\`${name}\``, `\`${type}\``, describe(field)),
+  );
+  const others = separate.map(({ owner, field }) => fieldItem(field, `${owner.name}.${field.name}`));
+  return [
+    `A connection is a page of a list, and an edge an item with its position. The connections are ${connections.join(', ')}.`,
+    ...(definitions.length === 0 ? [] : ['For items of type `T`, connections and edges have these fields:']),
+    ...bullets(definitions),
+    ...(others.length === 0 ? [] : ['Some have other fields:']),
+    ...bullets(others),
+  ];
+}
 
 const fieldsOf = (types: readonly GraphQLObjectType[]) =>
   types.flatMap((type) => Object.values(type.getFields()));
@@ -215,6 +271,8 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
     (type) => !isIntrospectionType(type) && !roots.some((root) => root === type),
   );
   const objects = types.filter(isObjectType).sort((a, b) => objectRank(a) - objectRank(b));
+  const pages = objects.filter(({ name }) => PAGE_NAME.test(name));
+  const isPageInfo = ({ name }: GraphQLObjectType) => name === 'PageInfo';
   const scalars = types.filter(isScalarType);
   const own = scalars.filter((scalar) => !isSpecifiedScalarType(scalar));
   const others = (of: (type: GraphQLNamedType) => boolean) =>
@@ -226,8 +284,7 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
       .filter((arg) => !isRequiredArgument(arg)),
     argumentKey,
   );
-  const sharedFields = findShared(fieldsOf(objects.filter(isPage)), fieldKey);
-  const shared = new Set([...sharedArguments.map(argumentKey), ...sharedFields.map(fieldKey)]);
+  const shared = new Set(sharedArguments.map(argumentKey));
   const common = { examples, shared };
   const sectionsOf = (type: GraphQLObjectType) => objectSections(type, common);
   const [query, mutation, subscription] = roots;
@@ -240,14 +297,14 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
       intro: [describe(subscription ?? {})],
       sections: rootSections(subscription, common),
     },
-    { title: 'Objects', sections: objects.filter((type) => !isPage(type)).flatMap(sectionsOf) },
     {
-      title: 'Connections',
-      intro: [
-        'A connection is a page of a list, and an edge an item with its position. All of them have these fields:',
-        ...bullets(sharedFields.map((field) => `\`${field.name}\`: ${describe(field)}`)),
-      ],
-      sections: objects.filter(isPage).flatMap(sectionsOf),
+      title: 'Objects',
+      sections: objects.filter((type) => !pages.includes(type) && !isPageInfo(type)).flatMap(sectionsOf),
+    },
+    {
+      title: CONNECTIONS,
+      intro: connectionsIntro(pages),
+      sections: objects.filter(isPageInfo).flatMap(sectionsOf),
     },
     { title: 'Interfaces', sections: others(isInterfaceType) },
     { title: 'Unions', sections: others(isUnionType) },
@@ -265,19 +322,9 @@ function chapters(schema: GraphQLSchema, examples: readonly RanExample[]): Chapt
     },
   ].filter(
     ({ title, sections, intro = [] }) =>
-      sections.length > 0 || (title === SHARED_ARGUMENTS && intro.length > 0),
+      sections.length > 0 || ([SHARED_ARGUMENTS, CONNECTIONS].includes(title) && intro.length > 0),
   );
 }
-
-const ROOT = /^(Query|Mutation|Subscription)\./;
-
-const contents = (all: readonly Chapter[]): string =>
-  all
-    .map(({ title, sections }) => {
-      const links = sections.map((section) => link(`\`${section.title.replace(ROOT, '')}\``, section.title));
-      return `- ${[link(`**${title}**`, title), ...(links.length === 0 ? [] : [links.join(', ')])].join(': ')}`;
-    })
-    .join('\n');
 
 /** The whole page. Throws if an example belongs to no section, or two sections have the same anchor. */
 export function apiReference(
@@ -295,5 +342,7 @@ export function apiReference(
     ...words,
     ...sections.flatMap((section) => [`### ${section.title}`, ...section.body]),
   ]);
-  return `${[intro.trim(), '## Contents', contents(all), ...body].filter((part) => part !== '').join('\n\n')}\n`;
+  const contents = bullets(all.map(({ title }) => link(title, title)));
+  const parts = [intro.trim(), '## Contents', ...contents, ...body];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }

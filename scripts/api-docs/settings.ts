@@ -2,9 +2,9 @@ import { FILE_SETTINGS, type SettingValues } from '../../src/platform/config/set
 
 type SettingName = keyof SettingValues;
 /** What increases and what decreases when an operator raises the setting. Settings without a size have none. */
-type Effect = readonly [increases: string, decreases: string];
+type Effect = readonly [increases: string, decreases: string] | readonly [];
 
-const NO_SIZE: Effect = ['', ''];
+const NO_SIZE: Effect = [];
 
 /** The settings by subject. The texts of the settings are those of `.env.example`. */
 const GROUPS: Readonly<Record<string, Partial<Record<SettingName, Effect>>>> = {
@@ -17,19 +17,19 @@ const GROUPS: Readonly<Record<string, Partial<Record<SettingName, Effect>>>> = {
     CORS_ORIGINS: NO_SIZE,
     CORS_TOKEN_ORIGINS: NO_SIZE,
     SECURITY_CONTACT: NO_SIZE,
-    REQUEST_TIMEOUT_MS: ['time for clients with slow networks', 'protection from clients that send slowly'],
-    KEEP_ALIVE_TIMEOUT_MS: ['idle connections, one file descriptor each', 'new connections'],
-    SHUTDOWN_DELAY_SECONDS: ['duration of a stop', 'requests that reach an instance after its stop'],
+    REQUEST_TIMEOUT_MS: ['time for slow networks', 'protection from slow senders'],
+    KEEP_ALIVE_TIMEOUT_MS: ['open files', 'new connections'],
+    SHUTDOWN_DELAY_SECONDS: ['duration of a stop', 'requests to a stopped instance'],
   },
   'Database and Redis': {
     DATABASE_URL: NO_SIZE,
     DIRECT_DATABASE_URL: NO_SIZE,
     DATABASE_POOL_SIZE: [
-      'statements at a time, if PostgreSQL has idle cores',
+      'concurrent statements, if PostgreSQL has idle cores',
       'instances that `max_connections` allows',
     ],
     DATA_DIR: NO_SIZE,
-    STATEMENT_TIMEOUT_MS: ['time for slow statements', 'connections that stay free during an overload'],
+    STATEMENT_TIMEOUT_MS: ['time for slow statements', 'connections free during an overload'],
     REDIS_URL: NO_SIZE,
   },
   'Secrets and credentials': {
@@ -42,63 +42,47 @@ const GROUPS: Readonly<Record<string, Partial<Record<SettingName, Effect>>>> = {
     JWT_AUDIENCE: NO_SIZE,
     JWT_DEFAULT_SCOPES: NO_SIZE,
     JWT_ACCOUNTS: NO_SIZE,
-    CREDENTIAL_RECHECK_MS: [
-      'time until a stream closes if a notification is lost',
-      'statements for open streams',
-    ],
-    AUTH_FAILURE_BURST: [
-      'passwords that an attacker can try',
-      'logins that are rejected after typing errors',
-    ],
-    AUTH_FAILURE_REFILL_SECONDS: ['waiting time after typing errors', 'passwords that an attacker can try'],
+    CREDENTIAL_RECHECK_MS: ['delay of a revocation if a notification is lost', 'statements for open streams'],
+    AUTH_FAILURE_BURST: ['guesses of an attacker', 'logins rejected after typos'],
+    AUTH_FAILURE_REFILL_SECONDS: ['wait after typos', 'guesses of an attacker'],
   },
   'What clients may do': {
     ANONYMOUS_READ: NO_SIZE,
     INTROSPECTION: NO_SIZE,
     GRAPHIQL: NO_SIZE,
     TRUSTED_DOCUMENTS: NO_SIZE,
-    PUBLIC_CACHE_SECONDS: ['age of public responses', 'requests that reach the service'],
+    PUBLIC_CACHE_SECONDS: ['age of public responses', 'requests to the service'],
   },
-  'Limits of clients': {
-    RATE_LIMIT_BURST: ['requests in a burst of one client', 'requests with 429'],
-    RATE_LIMIT_PER_SECOND: ['load that one client can cause', 'requests with 429'],
-    ACCOUNT_RATE_LIMIT_FACTOR: ['load that one account can cause', 'requests with 429'],
-    MAX_STREAMS_PER_CLIENT: ['open connections of one client', 'streams with 429'],
-  },
-  'Limits of operations': {
-    MAX_DEPTH: ['nesting of documents', 'documents that are rejected'],
-    MAX_COMPLEXITY: ['rows that one operation can read', 'operations that clients must split'],
-    MAX_ALIASES: ['fields that one document can repeat', 'documents that are rejected'],
-    MAX_TOKENS: ['time to parse and validate a document', 'documents that are rejected'],
-    MAX_ROOT_FIELDS: ['statements of one operation', 'documents that are rejected'],
-    MAX_DIRECTIVES: ['time to validate a document', 'documents that are rejected'],
-    MAX_FIELD_PAIRS: ['time to validate a document', 'documents that are rejected'],
-    OPERATION_TIMEOUT_MS: ['time for slow operations', 'slots that stay free during an overload'],
-    MAX_RESPONSE_BYTES: ['memory of one operation, four times as much', 'responses that are rejected'],
-    MAX_BODY_BYTES: ['memory of one request', 'requests with 413'],
-  },
-  'Limits of the process': {
-    MAX_CONCURRENT_OPERATIONS: ['memory, and work at a time', 'operations that wait'],
+  Limits: {
+    RATE_LIMIT_BURST: ['load per client', 'requests with 429'],
+    RATE_LIMIT_PER_SECOND: ['load per client', 'requests with 429'],
+    ACCOUNT_RATE_LIMIT_FACTOR: ['load per account', 'requests with 429'],
+    MAX_STREAMS_PER_CLIENT: ['connections per client', 'streams with 429'],
+    MAX_DEPTH: ['nesting of documents', 'rejected documents'],
+    MAX_COMPLEXITY: ['rows per operation', 'rejected operations'],
+    MAX_ALIASES: ['repeated fields', 'rejected documents'],
+    MAX_TOKENS: ['time to parse and validate', 'rejected documents'],
+    MAX_ROOT_FIELDS: ['statements per operation', 'rejected documents'],
+    MAX_DIRECTIVES: ['time to validate', 'rejected documents'],
+    MAX_FIELD_PAIRS: ['time to validate', 'rejected documents'],
+    OPERATION_TIMEOUT_MS: ['time for slow operations', 'slots free during an overload'],
+    MAX_RESPONSE_BYTES: ['memory per operation, fourfold', 'rejected responses'],
+    MAX_BODY_BYTES: ['memory per request', 'requests with 413'],
+    MAX_CONCURRENT_OPERATIONS: ['memory and concurrent work', 'operations that wait'],
     MAX_QUEUED_OPERATIONS: ['waiting time during an overload', 'requests with 429 or 503'],
-    MAX_PENDING_RESPONSE_BYTES: ['memory of the process', 'slow readers that are disconnected'],
-    MAX_BUFFERED_BODY_BYTES: ['memory of the process', 'uploads with 503'],
-    MAX_DISTINCT_SUBSCRIPTIONS: ['reads for each event', 'streams with 503'],
-    MAX_DISTINCT_SUBSCRIPTION_BYTES: ['memory of the process', 'streams with 503'],
+    MAX_PENDING_RESPONSE_BYTES: ['memory', 'disconnected slow readers'],
+    MAX_BUFFERED_BODY_BYTES: ['memory', 'uploads with 503'],
+    MAX_DISTINCT_SUBSCRIPTIONS: ['reads per event', 'streams with 503'],
+    MAX_DISTINCT_SUBSCRIPTION_BYTES: ['memory', 'streams with 503'],
   },
   Retention: {
-    EVENT_RETENTION_HOURS: [
-      'rows of events, and how long a client can be offline',
-      'clients that must reload',
-    ],
+    EVENT_RETENTION_HOURS: ['stored events, and how long clients can resume', 'clients that must reload'],
     IDEMPOTENCY_RETENTION_HOURS: [
       'stored responses, and how long a retry is safe',
       'mutations that a late retry repeats',
     ],
-    MAX_IDEMPOTENCY_BYTES_PER_ACCOUNT: [
-      'disk space that one account can use',
-      'mutations under a key with 429',
-    ],
-    AUDIT_RETENTION_DAYS: ['rows of the audit log, and how far back it goes', '–'],
+    MAX_IDEMPOTENCY_BYTES_PER_ACCOUNT: ['disk space per account', 'mutations with 429'],
+    AUDIT_RETENTION_DAYS: ['rows of the audit log', '–'],
   },
   'Monitoring and tracing': {
     METRICS_TOKEN: NO_SIZE,
@@ -107,18 +91,15 @@ const GROUPS: Readonly<Record<string, Partial<Record<SettingName, Effect>>>> = {
     OTEL_EXPORTER_OTLP_ENDPOINT: NO_SIZE,
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: NO_SIZE,
     OTEL_EXPORTER_OTLP_HEADERS: NO_SIZE,
-    OTEL_EXPORTER_OTLP_TIMEOUT: ['time for a slow collector', 'spans that are lost'],
+    OTEL_EXPORTER_OTLP_TIMEOUT: ['time for a slow collector', 'lost spans'],
     OTEL_SERVICE_NAME: NO_SIZE,
     OTEL_RESOURCE_ATTRIBUTES: NO_SIZE,
     OTEL_TRACES_SAMPLER: NO_SIZE,
-    OTEL_TRACES_SAMPLER_ARG: ['traces, and CPU for them', 'requests without a trace'],
+    OTEL_TRACES_SAMPLER_ARG: ['traces and their CPU time', 'requests without a trace'],
     OTEL_TRACES_EXPORTER: NO_SIZE,
     OTEL_BSP_SCHEDULE_DELAY: ['delay of traces, and spans that a crash loses', 'requests to the collector'],
-    OTEL_BSP_MAX_QUEUE_SIZE: ['memory', 'spans that are dropped'],
-    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: [
-      'delay of other requests while a batch is encoded',
-      'requests to the collector',
-    ],
+    OTEL_BSP_MAX_QUEUE_SIZE: ['memory', 'dropped spans'],
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: ['delay of requests during encoding', 'requests to the collector'],
   },
 };
 
@@ -149,7 +130,7 @@ export function printSettingTables(page: string, example: string): string {
   const settings = readSettings(example);
   const tables = Object.entries(GROUPS).map(([group, effects]) => {
     const rows = Object.entries(effects).map(([name, effect]) => formatRow(name, effect, settings));
-    return `### ${group}\n\n| setting | default | meaning | raising it increases | and decreases |\n| --- | --- | --- | --- | --- |\n${rows.join('')}`;
+    return `### ${group}\n\n| setting | default | meaning | raising increases | decreases |\n| --- | --- | --- | --- | --- |\n${rows.join('')}`;
   });
   const [before = '', rest = ''] = page.split(BEGIN);
   const after = rest.split(END)[1] ?? '';

@@ -95,7 +95,7 @@ function createJobMetrics(metrics: Metrics, names: readonly string[]) {
   const lastSuccess = new Map(names.map((job) => [job, Date.now() / 1000]));
   metrics.gauges(
     'content_graph_job_last_success_timestamp_seconds',
-    'Unix time at which this instance last completed the job. Before the first completion, the time at which the instance started.',
+    'Unix time at which this instance last completed the job or, before that, started.',
     'job_name',
     () => lastSuccess,
   );

@@ -37,7 +37,7 @@ export function watchClock(database: Queryable, clock: Clock, metrics: Metrics, 
   let closed = false;
   metrics.gauge(
     'content_graph_clock_offset_seconds',
-    'Offset of this machine’s clock to the database’s clock, measured every minute. Positive if this machine’s clock is ahead.',
+    'Offset of this machine’s clock to the database’s clock. Positive if ahead.',
     () => aheadMs / 1_000,
   );
   const outage = createOutageReporter(log, 'clock.skewed', 'clock.recovered');
@@ -90,42 +90,42 @@ export function registerDatabaseMetrics(
   if (database.kind === 'embedded')
     metrics.gauge(
       'content_graph_data_disk_available_bytes',
-      'Bytes that the embedded database can still write to the disk of DATA_DIR. Absent with PostgreSQL.',
+      'Bytes that can be written to the disk of DATA_DIR. Absent with PostgreSQL.',
       () => freeOn(database.dataDir),
     );
   const { statements, waits, failures, pool } = statistics;
   metrics.readHistogram(
     'content_graph_database_statement_duration_seconds',
-    'Time from sending a statement on a connection until its result is complete.',
+    'Time from sending a statement until its result is complete.',
     [],
     () => [[{}, statements]],
   );
   metrics.readHistogram(
     'content_graph_database_connection_wait_seconds',
-    'Time that an operation waits for a connection of the pool.',
+    'Time that an operation waits for a connection.',
     [],
     () => [[{}, waits]],
   );
   for (const [name, help, state] of [
-    ['max', 'Maximum number of connections of the pool.', 'most'],
-    ['open', 'Open connections of the pool.', 'open'],
-    ['in_use', 'Connections of the pool in use.', 'inUse'],
-    ['waiting', 'Requests waiting for a connection of the pool.', 'waiting'],
+    ['max', 'Maximum connections of the pool.', 'most'],
+    ['open', 'Open connections.', 'open'],
+    ['in_use', 'Connections in use.', 'inUse'],
+    ['waiting', 'Requests waiting for a connection.', 'waiting'],
   ] as const)
     metrics.gauge(`content_graph_database_connections_${name}`, help, () => pool()[state]);
   metrics.gauge(
     'content_graph_database_up',
-    'Whether the database is reachable and writable (1) or not (0), as of its last use or check.',
+    'Whether the database is reachable and writable, as of its last use or check.',
     () => (statistics.up && watch.writeProblem === undefined ? 1 : 0),
   );
   metrics.gauge(
     'content_graph_database_writable',
-    'Whether the database accepts writes (1), or rejected a write and has accepted none since (0) because the disk is full, failing or read-only.',
+    'Whether the database accepts writes (1), or has accepted none since it rejected one (0).',
     () => (watch.writeProblem === undefined ? 1 : 0),
   );
   metrics.readCounter(
     'content_graph_database_errors_total',
-    'Failed statements and failed attempts to get a connection, by kind of error.',
+    'Failed statements and failed attempts to get a connection.',
     ['kind'],
     failures,
   );

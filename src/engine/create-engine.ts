@@ -103,7 +103,7 @@ export function createEngine(options: EngineOptions) {
   registerFanOutMetrics(metrics, fanOut, streams);
   const paths = metrics.fastCounter(
     'content_graph_graphql_execution_paths_total',
-    'Execution paths that operations took: fast_path past the Fetch API, database_response, single_statement, or loaders for root fields that DataLoader reads.',
+    'Execution paths of operations: fast_path, database_response, single_statement, loaders.',
     ['path'],
   );
   const executor = createExecutor({

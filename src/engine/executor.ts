@@ -256,39 +256,35 @@ export function registerOperationMetrics(
   metrics: Metrics,
   { queue, writeQueue, eventQueue }: OperationQueues,
 ): void {
-  metrics.gauge(
-    'content_graph_graphql_operations_running',
-    'Operations that are running.',
-    () => queue.activeCount,
-  );
+  metrics.gauge('content_graph_graphql_operations_running', 'Running operations.', () => queue.activeCount);
   metrics.gauge(
     'content_graph_graphql_operations_waiting',
-    'Operations that are waiting for a slot.',
+    'Operations waiting for a slot.',
     () => queue.waitingCount,
   );
   metrics.gauge(
     'content_graph_graphql_transactions_running',
-    'Mutation transactions that are running.',
+    'Running mutation transactions.',
     () => writeQueue.activeCount,
   );
   metrics.gauge(
     'content_graph_graphql_transactions_waiting',
-    'Mutations that are waiting for a transaction slot.',
+    'Mutations waiting for a transaction slot.',
     () => writeQueue.waitingCount,
   );
   metrics.gauge(
     'content_graph_event_executions_running',
-    'Reads and executions of events that are running.',
+    'Running reads and executions of events.',
     () => eventQueue.activeCount,
   );
   metrics.gauge(
     'content_graph_event_executions_waiting',
-    'Reads and executions of events that are waiting for a slot.',
+    'Reads and executions of events waiting for a slot.',
     () => eventQueue.waitingCount,
   );
   metrics.gauge(
     'content_graph_event_loop_tasks_waiting',
-    'Requests and results that are waiting for a time slice of the Node.js event loop.',
+    'Requests and results waiting for a time slice of the event loop.',
     () => eventLoop.queue.waitingCount,
   );
 }

@@ -39,7 +39,7 @@ describe('the reference of a schema', () => {
       "A page or an image."
       union Found = Page | Image
       "A text."
-      type Page { "Its title." title: String! }
+      type Page { "The author of the page." author: String! "Its title." title: String! }
       "A picture."
       type Image { "Its address." url: String! }
     `),
@@ -47,16 +47,17 @@ describe('the reference of a schema', () => {
   );
 
   it.each([
-    ['arguments', '  - `filter`: [`Filter!`](#filter). Which of them.'],
-    ['defaults of arguments', '  - `order`: [`Order`](#order). How. Default: `NEWEST`.'],
+    ['arguments', '\n- `filter`: [`Filter!`](#filter). Which of them.'],
+    ['defaults of arguments', '\n- `order`: [`Order`](#order). How. Default: `NEWEST`.'],
     ['input fields', '- `text`: [`String!`](#scalars). Words of the text.'],
     ['defaults of input fields', '- `count`: [`Int`](#scalars). At most so many. Default: `5`.'],
     ['values of enums', '- `NEWEST`: New ones first.'],
     ['deprecated values', '- `OLDEST`: **Deprecated:** Nobody asks. Old ones first.'],
     ['deprecated fields', '### Query.find\n\n**Deprecated:** Use `search`.\n\nThe old way.'],
     ['members of unions', 'One of [`Page`](#page), [`Image`](#image).'],
-    ['types', '- Type: [`Found`](#found)'],
-    ['a table of contents', '- [**Queries**](#queries): [`find`](#queryfind), [`search`](#querysearch)'],
+    ['types', '\n\n[`Found`](#found).\n'],
+    ['no description that repeats a name', '\n- `author`: [`String!`](#scalars)\n'],
+    ['a table of contents', '\n- [Queries](#queries)\n- [Objects](#objects)\n'],
   ])('has %s', (_what, text) => {
     expect(page).toContain(text);
   });

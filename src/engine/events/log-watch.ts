@@ -145,12 +145,12 @@ export function registerEventMetrics(
 ): void {
   metrics.gauge(
     'content_graph_event_delivery_blocked_seconds',
-    'Age of the oldest committed event that cannot be delivered because an older transaction is still open. 0 if there is none.',
+    'Age of the oldest committed event that waits for an older open transaction. 0 if none.',
     () => logWatch.blockedSeconds,
   );
   metrics.gauge(
     'content_graph_notification_listener_up',
-    'Whether the LISTEN connection for events of other instances is open (1) or lost (0). Always 1 with the embedded database.',
+    'Whether the LISTEN connection is open. Always 1 with the embedded database.',
     () => (listener.connected ? 1 : 0),
   );
 }

@@ -224,27 +224,27 @@ export function registerFanOutMetrics(
   metrics.gauge('content_graph_event_streams_open', 'Open event streams.', () => streams.total);
   metrics.gauge(
     'content_graph_distinct_subscription_bytes',
-    'Estimated memory of all distinct subscriptions, which MAX_DISTINCT_SUBSCRIPTION_BYTES limits.',
+    'Estimated memory of distinct subscriptions (MAX_DISTINCT_SUBSCRIPTION_BYTES).',
     () => fanOut.distinctSubscriptionBytes,
   );
   metrics.gauge(
     'content_graph_distinct_subscriptions',
-    'Distinct subscriptions that are open. Event streams with the same content count as one.',
+    'Distinct subscriptions. Streams with the same content count as one.',
     () => fanOut.distinctSubscriptions,
   );
   metrics.gauge(
     'content_graph_subscription_cohorts',
-    'Sets of event streams with the same subscription and the same position in the event log.',
+    'Sets of streams with the same subscription and position in the log.',
     () => fanOut.cohorts,
   );
   metrics.gauge(
     'content_graph_event_streams_lagging',
-    'Event streams that are paused until their clients have read what was sent.',
+    'Streams paused until their clients have read what was sent.',
     () => fanOut.lagging,
   );
   metrics.gauge(
     'content_graph_event_streams_replaying',
-    'Event streams that are waiting to read events from before they were opened.',
+    'Streams waiting to read earlier events.',
     () => fanOut.catchingUp,
   );
 }

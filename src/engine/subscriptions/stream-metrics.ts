@@ -23,38 +23,36 @@ function replayedTo({ liveAfter }: SubscriberStream, events: readonly LogEvent[]
 export function createStreamMetrics(metrics: Metrics) {
   const sent = metrics.counter(
     'content_graph_events_sent_total',
-    'Events written to event streams, once for each stream.',
+    'Events written to streams, once for each stream.',
   );
   const replayed = metrics.counter(
     'content_graph_events_replayed_total',
-    'Events written to event streams that were opened after the event happened.',
+    'Events written to streams opened after the event.',
   );
   const resumed = metrics.counter(
     'content_graph_event_streams_resumed_total',
-    'Event streams opened with the id of an earlier event.',
+    'Streams opened with the id of an earlier event.',
   );
   const cutOff = metrics.counter(
     'content_graph_event_streams_aborted_total',
-    'Event streams aborted because the client reads too slowly or is dead.',
+    'Streams aborted because the client reads too slowly or is dead.',
   );
   const lag = metrics.fastHistogram(
     'content_graph_event_delivery_lag_seconds',
-    'Time from the start of the transaction that creates an event until the event is written, observed for each event and up to 32 streams.',
+    'Time from the start of an event’s transaction until the event is written, for up to 32 streams.',
     LAG_BUCKETS_SECONDS,
   );
-  const opened = metrics.fastCounter(
-    'content_graph_event_streams_opened_total',
-    'Event streams opened, by format.',
-    ['format'],
-  );
+  const opened = metrics.fastCounter('content_graph_event_streams_opened_total', 'Event streams opened.', [
+    'format',
+  ]);
   const ended = metrics.fastCounter(
     'content_graph_event_streams_ended_total',
-    'Event streams closed, by reason: finished, interrupted, failed, or client_disconnected, which includes aborted streams.',
+    'Streams closed: finished, interrupted, failed, or client_disconnected, which includes aborted streams.',
     ['reason'],
   );
   const batches = metrics.counter(
     'content_graph_event_batches_total',
-    'Batches of events that were read once and sent to all streams of a cohort.',
+    'Batches of events, read once for all streams of a cohort.',
   );
   const open = new Map<string, number>();
   for (const format of Object.values(FORMATS)) {
@@ -62,12 +60,7 @@ export function createStreamMetrics(metrics: Metrics) {
     open.set(format, 0);
   }
   for (const reason of CLOSE_REASONS) ended.add(reason, '', 0);
-  metrics.gauges(
-    'content_graph_event_streams_open_by_format',
-    'Open event streams, by format.',
-    'format',
-    () => open,
-  );
+  metrics.gauges('content_graph_event_streams_open_by_format', 'Open event streams.', 'format', () => open);
   return {
     /** @returns the function to call when the stream closes */
     opened(type: StreamType): (reason: StreamCloseReason) => void {

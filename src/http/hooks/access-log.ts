@@ -29,7 +29,7 @@ const MAX_REPORTED = 100;
 export function createRejectionLog(log: Logger, metrics: Metrics, isBlocked: Restrictions['blocks']) {
   const rejections = metrics.fastCounter(
     'content_graph_client_rejected_requests_total',
-    'Requests rejected with 429 or because of a blocked IP address, by client: the id of a key or application, or the kind of credentials.',
+    'Requests rejected with 429 or for a blocked IP address, by id of a key or application, or kind of credentials.',
     ['client'],
   );
   rejections.add('anonymous', '', 0);
@@ -98,7 +98,7 @@ function createOperationTimes(metrics: Metrics) {
 
   metrics.readHistogram(
     'content_graph_graphql_operation_duration_seconds',
-    'Time from request to response, for subscriptions until the stream opens, by operation name and kind.',
+    'Time from request to response, or until the stream opens.',
     ['operation', 'kind'],
     series,
   );
@@ -176,26 +176,21 @@ export const shownPath = ({ logged, path }: Route, { pathname }: Pick<RequestUrl
  */
 export function useAccessLog(options: AccessLogOptions): ServicePlugin {
   const { clock, log, metrics, slowOperations, rejections } = options;
-  const requests = metrics.fastCounter(
-    'content_graph_http_requests_total',
-    'HTTP responses, by route and status.',
-    ['route', 'status'],
-  );
-  const errors = metrics.fastCounter(
-    'content_graph_response_errors_total',
-    'Errors in responses, by error code.',
-    ['code'],
-  );
+  const requests = metrics.fastCounter('content_graph_http_requests_total', 'HTTP responses.', [
+    'route',
+    'status',
+  ]);
+  const errors = metrics.fastCounter('content_graph_response_errors_total', 'Errors in responses.', ['code']);
   for (const code of Object.keys(ERRORS)) errors.add(code, '', 0);
   const times = createOperationTimes(metrics);
   const operations = metrics.fastCounter(
     'content_graph_graphql_operations_total',
-    'GraphQL operations, by kind and code of the first error, which is empty without errors.',
+    'GraphQL operations, by code of the first error, if any.',
     ['kind', 'code'],
   );
   const duration = metrics.labelledHistogram(
     'content_graph_http_request_duration_seconds',
-    'Time from request to response, for event streams until the stream opens, by route.',
+    'Time from request to response, or until the stream opens.',
     DURATION_BUCKETS_SECONDS,
     'route',
   );

@@ -28,7 +28,7 @@ const MAX_CLIENTS = 1_000;
 export function useDeprecations(deprecated: Pick<DeprecatedUsage, 'note'>, metrics: Metrics): ServicePlugin {
   const uses = metrics.counter(
     'content_graph_graphql_deprecated_usage_total',
-    'Operations that use deprecated schema elements, by element and client.',
+    'Operations that use deprecated elements.',
     ['element', 'client'],
   );
   const clients = new Set<string>();

@@ -25,12 +25,12 @@ interface RateLimiterOptions {
 export function createRateLimiter({ store, clock, failures, metrics }: RateLimiterOptions) {
   const checks = metrics.fastCounter(
     'content_graph_rate_limit_checks_total',
-    'Tokens requested from rate limit buckets, by bucket (client, account, login, credential, metrics-token, sign-up) and outcome (allowed, rejected).',
+    'Tokens requested from buckets: client, account, login, credential, metrics-token, sign-up.',
     ['bucket', 'outcome'],
   );
   const rejections = metrics.counter(
     'content_graph_rate_limited_requests_total',
-    'Requests rejected with 429, by reason.',
+    'Requests rejected with 429.',
     ['reason'],
   );
   for (const bucket of ['client', 'account', 'login', 'credential', 'metrics-token', 'sign-up'])

@@ -119,7 +119,7 @@ export function redisBuckets({ url, clock, log, metrics }: RedisBucketsOptions):
   let retryAtMs = 0;
   metrics.gauge(
     'content_graph_rate_limit_redis_up',
-    'Whether rate limits are shared through Redis (1) or local to the instance (0).',
+    'Whether rate limits are shared through Redis (1) or local (0).',
     () => (outage.lasting ? 0 : 1),
   );
 

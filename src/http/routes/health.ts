@@ -105,7 +105,7 @@ export type Readiness = ReturnType<typeof createReadiness>;
 export function registerReadiness(metrics: Metrics, readiness: Pick<Readiness, 'lastKnown'>): void {
   metrics.gauge(
     'content_graph_ready',
-    'Whether /health/ready returns 200 (1) or the instance must get no requests (0), as of the previous scrape.',
+    'Whether /health/ready returns 200 (1) or 503 (0), as of the previous scrape.',
     () => (readiness.lastKnown() ? 1 : 0),
   );
 }

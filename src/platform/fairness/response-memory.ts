@@ -191,18 +191,18 @@ export class PendingResponses {
     this.maxReceivedBytes = maxReceivedBytes;
     const cutOff = metrics.counter(
       'content_graph_responses_aborted_total',
-      'Responses aborted because clients read them too slowly.',
+      'Responses aborted because clients read too slowly.',
     );
     const clients = createSlowClients(() => cutOff.inc({}));
     const budget = new MemoryBudget(maxBytes, clients.cutOffSlowest);
     metrics.gauge(
       'content_graph_response_pending_bytes',
-      'Bytes of responses that are being built or that sockets have not yet accepted.',
+      'Bytes of responses being built or not yet accepted by sockets.',
       () => budget.bytes,
     );
     metrics.gauge(
       'content_graph_response_pending_limit_bytes',
-      'Limit of content_graph_response_pending_bytes, from MAX_PENDING_RESPONSE_BYTES.',
+      'Limit from MAX_PENDING_RESPONSE_BYTES.',
       () => maxBytes,
     );
     this.#clients = clients;

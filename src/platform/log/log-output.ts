@@ -135,13 +135,13 @@ export function registerLogMetrics(metrics: Metrics): void {
   const { dropped, failures } = logOutput;
   metrics.readCounter(
     'content_graph_log_lines_dropped_total',
-    'Log lines dropped because the queue to standard output is full or standard output is closed, by reason.',
+    'Log lines dropped because standard output is closed or its queue is full.',
     ['reason'],
     dropped,
   );
   metrics.readCounter(
     'content_graph_log_write_failures_total',
-    'Failed writes to standard output, by error code.',
+    'Failed writes to standard output.',
     ['code'],
     failures,
   );

@@ -187,13 +187,13 @@ function memoryLimit(): number {
 export function registerBuildInfo(metrics: Metrics, { version, commit }: Build): void {
   metrics.gauge(
     'content_graph_memory_limit_bytes',
-    'Memory that the process may use: the limit of its control group, or all memory of the machine.',
+    'Memory limit of the control group, or memory of the machine.',
     memoryLimit,
   );
   new Gauge({
     registers: [metrics.registry],
     name: 'content_graph_build_info',
-    help: 'Version and commit of the service, and version of Node.js. Always 1.',
+    help: 'Versions of the service and of Node.js, and commit. Always 1.',
     labelNames: ['version', 'commit', 'node'],
   }).set({ version, commit: commit ?? '', node: process.versions.node }, 1);
 }

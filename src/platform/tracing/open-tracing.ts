@@ -27,7 +27,7 @@ export async function openTracing(
 export function registerTracing(metrics: Metrics, tracing: Pick<Tracing, 'outcomes'> | undefined): void {
   metrics.readCounter(
     'content_graph_trace_spans_total',
-    'Ended spans of sampled traces, by outcome: exported, failed if the collector rejects them, or dropped if the queue is full.',
+    'Ended spans of sampled traces: exported, failed at the collector, or dropped from a full queue.',
     ['outcome'],
     tracing?.outcomes ?? createOutcomes(),
   );

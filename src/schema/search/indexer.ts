@@ -216,12 +216,12 @@ export function createSearchIndexer(options: SearchIndexerOptions) {
 
   metrics.gauge(
     'content_graph_search_lag_seconds',
-    'Age of the oldest change that the search index lacks. 0 if there is none, or if another instance indexes.',
+    'Age of the oldest change that the index lacks. 0 if none.',
     () => (pendingSinceMs === undefined ? 0 : Math.max(0, (Date.now() - pendingSinceMs) / 1_000)),
   );
   metrics.gauge(
     'content_graph_search_posts_behind',
-    'Posts that the search index may lack, estimated while all posts are compared. 0 if another instance indexes.',
+    'Posts that the index may lack, estimated during a comparison.',
     () => postsBehind,
   );
 

@@ -41,13 +41,13 @@ const [, section = ''] = SECURITY.split('### Sensitive actions');
 const ACTIONS: readonly SensitiveAction[] = [...(section.split('###')[0] ?? '').matchAll(/^\| (.+) \|$/gm)]
   .slice(2)
   .map(([, row = '']) => {
-    const [name = '', api, form, path, , of, password] = row.split(' | ');
+    const [name = '', api, form, path, of, password] = row.split(' | ');
     return {
       name,
       field: named(api),
       form: named(form),
       path: named(path),
-      adminOnly: of === 'an admin',
+      adminOnly: of === 'admin',
       needsPassword: password === 'yes',
     };
   });

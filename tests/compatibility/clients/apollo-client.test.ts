@@ -54,7 +54,7 @@ const row = describeClient({
   version: packageVersion('@apollo/client'),
   checks: {
     query: WORKS,
-    mutation: worksWith('`RetryLink`, and the `Idempotency-Key` in `context.headers`'),
+    mutation: worksWith('`RetryLink`, and `Idempotency-Key` in `context.headers`'),
     subscription: worksWith(
       '`RetryLink`, and a link that sends the last `extensions.eventId` as `Last-Event-ID`',
     ),

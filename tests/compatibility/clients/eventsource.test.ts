@@ -14,7 +14,7 @@ const row = describeClient({
   version: packageVersion('eventsource'),
   checks: {
     subscription: worksWith(
-      'the subscription in the URL as `query`, and a `fetch` that sends `Authorization`, or a stream token in the URL',
+      'the subscription as `query` in the URL, and a `fetch` that sends `Authorization`, or a stream token',
     ),
   },
   createDriver(endpoint) {

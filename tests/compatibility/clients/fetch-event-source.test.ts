@@ -19,9 +19,7 @@ const row = describeClient({
   name: '@microsoft/fetch-event-source',
   version: packageVersion('@microsoft/fetch-event-source'),
   checks: {
-    subscription: worksWith(
-      'an `onclose` that throws, so that the library reconnects after an instance stops',
-    ),
+    subscription: worksWith('an `onclose` that throws, to reconnect after an instance stops'),
   },
   createDriver(endpoint) {
     return {

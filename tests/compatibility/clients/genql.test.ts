@@ -9,7 +9,7 @@ describeClient({
   version: packageVersion('@genql/cli'),
   checks: {
     query: WORKS,
-    mutation: worksWith('`headers` with the `Idempotency-Key`, and a loop that calls `mutation` again'),
+    mutation: worksWith('`Idempotency-Key` in `headers`, and a loop around `mutation`'),
   },
   createDriver({ url, headers }) {
     const client = createClient({ url, headers });

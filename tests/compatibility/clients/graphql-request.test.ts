@@ -9,7 +9,7 @@ describeClient({
   version: packageVersion('graphql-request'),
   checks: {
     query: WORKS,
-    mutation: worksWith('`requestHeaders` with the `Idempotency-Key`, and a loop that calls `request` again'),
+    mutation: worksWith('`Idempotency-Key` in `requestHeaders`, and a loop around `request`'),
   },
   createDriver({ url, headers }) {
     const client = new GraphQLClient(url, { headers });

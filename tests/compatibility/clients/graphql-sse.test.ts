@@ -45,9 +45,9 @@ const row = describeClient({
   version: packageVersion('graphql-sse'),
   checks: {
     query: WORKS,
-    mutation: worksWith('`headers` with the `Idempotency-Key`, so a client for each mutation'),
+    mutation: worksWith('`Idempotency-Key` in `headers`, so a client for each mutation'),
     subscription: worksWith(
-      '`retryAttempts`, which is 5, and a `fetchFn` that sends the id of the last event as `Last-Event-ID`',
+      '`retryAttempts` (default 5), and a `fetchFn` that sends the last id as `Last-Event-ID`',
     ),
   },
   createDriver({ url, headers }) {

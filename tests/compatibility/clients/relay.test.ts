@@ -75,11 +75,11 @@ describeClient({
   name: 'Relay',
   version: packageVersion('relay-runtime'),
   checks: {
-    query: worksWith('a `FetchFunction`, which every application of Relay has'),
-    mutation: worksWith('a `FetchFunction` that sends the `Idempotency-Key` of `cacheConfig.metadata` again'),
-    subscription: worksWith(
-      'a `SubscribeFunction` with graphql-sse, and a `fetchFn` that sends the id of the last event as `Last-Event-ID`',
+    query: worksWith('a `FetchFunction`, as in every application'),
+    mutation: worksWith(
+      'a `FetchFunction` that retries with the `Idempotency-Key` of `cacheConfig.metadata`',
     ),
+    subscription: worksWith('a `SubscribeFunction` with the settings of graphql-sse'),
   },
   createDriver(endpoint) {
     const environment = createEnvironment(endpoint);

@@ -41,7 +41,7 @@ const row = describeClient({
   version: packageVersion('@urql/core'),
   checks: {
     query: WORKS,
-    mutation: worksWith('`retryExchange`, and the `Idempotency-Key` in `fetchOptions` of the mutation'),
+    mutation: worksWith('`retryExchange`, and `Idempotency-Key` in `fetchOptions`'),
     subscription: worksWith(
       '`fetchSubscriptions`, `retryExchange`, and a `fetch` that sends `Last-Event-ID` and fails when a stream ends without `complete`',
     ),

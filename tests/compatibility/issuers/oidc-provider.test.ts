@@ -29,10 +29,10 @@ const { check } = createRow({
   version: packageVersion('oidc-provider'),
   checks: {
     tokens: worksWith(
-      "`JWT_JWKS_URL`, `JWT_ISSUER` and `JWT_AUDIENCE`, and a resource server with `accessTokenFormat: 'jwt'` and ES256",
+      "`JWT_JWKS_URL`, `JWT_ISSUER`, `JWT_AUDIENCE`, and a resource server with `accessTokenFormat: 'jwt'` and ES256",
     ),
     accounts: worksWith(
-      '`JWT_ACCOUNTS=create`, and `email`, `email_verified` and `name` in the access token by `extraTokenClaims`',
+      '`JWT_ACCOUNTS=create`, and `email`, `email_verified` and `name` by `extraTokenClaims`',
     ),
   },
 });

@@ -33,7 +33,7 @@ describeOAuthClient({
   version: packageVersion('@auth/core'),
   checks: {
     discovery: WORKS,
-    signIn: worksWith("a provider of `type: 'oidc'` with the scopes in `authorization.params.scope`"),
+    signIn: worksWith("`type: 'oidc'`, and scopes in `authorization.params.scope`"),
     openid: WORKS,
   },
   redirectUri: `${ORIGIN}/auth/callback/${PROVIDER.id}`,

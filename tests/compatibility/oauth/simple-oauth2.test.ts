@@ -15,9 +15,7 @@ describeOAuthClient({
   name: 'simple-oauth2',
   version: packageVersion('simple-oauth2'),
   checks: {
-    signIn: worksWith(
-      '`code_challenge` and `code_verifier` among the parameters, because the library has no PKCE',
-    ),
+    signIn: worksWith('`code_challenge` and `code_verifier` as parameters, because the library has no PKCE'),
     refresh: WORKS,
     service: WORKS,
     revocation: WORKS,

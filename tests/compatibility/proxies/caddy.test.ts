@@ -13,7 +13,7 @@ describeProxy({
   version: programVersion(PROGRAM, 'version'),
   checks: {
     requests: worksWith('`TRUST_PROXY`'),
-    streams: worksWith('`lb_try_duration`, so that requests go to the other instance'),
+    streams: worksWith('`lb_try_duration`, to try another instance'),
     sessions: worksWith('`PUBLIC_URL`'),
   },
   settings: PRODUCTION,

@@ -13,7 +13,7 @@ describeProxy({
   version: programVersion(PROGRAM, '-v'),
   checks: {
     requests: worksWith(
-      '`option forwardfor`, `X-Forwarded-Proto` by `http-request set-header`, and `TRUST_PROXY`',
+      '`option forwardfor`, `http-request set-header X-Forwarded-Proto`, and `TRUST_PROXY`',
     ),
     streams: worksWith('`timeout server` and `timeout client` above 15 s, and `option redispatch 1`'),
     sessions: worksWith('`PUBLIC_URL`'),

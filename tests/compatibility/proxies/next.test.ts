@@ -18,7 +18,7 @@ describeProxy({
   checks: {
     requests: WORKS,
     streams: WORKS,
-    sessions: worksWith('`CORS_ORIGINS` with the origin of the page, because rewrites change `Host`'),
+    sessions: worksWith("`CORS_ORIGINS` with the page's origin, because rewrites change `Host`"),
   },
   settings: { CORS_ORIGINS: ORIGIN },
   balances: false,

@@ -15,9 +15,7 @@ describeProxy({
     requests: worksWith(
       '`proxy_set_header` for `X-Forwarded-For` and `X-Forwarded-Proto`, and `TRUST_PROXY`',
     ),
-    streams: worksWith(
-      '`max_fails=0` for each server of the upstream, and no `text/event-stream` in `gzip_types`',
-    ),
+    streams: worksWith('`max_fails=0` for each server, and no `text/event-stream` in `gzip_types`'),
     sessions: worksWith('`PUBLIC_URL`'),
   },
   settings: PRODUCTION,

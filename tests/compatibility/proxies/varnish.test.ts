@@ -14,7 +14,7 @@ const row = describeProxy({
   version: programVersion(PROGRAM, '-V'),
   checks: {
     requests: worksWith('`X-Forwarded-Proto` in `vcl_recv`, and `TRUST_PROXY`'),
-    streams: worksWith('`return (retry)` in `vcl_backend_error`, so that requests go to the other instance'),
+    streams: worksWith('`return (retry)` in `vcl_backend_error`, to try another instance'),
     sessions: worksWith('`PUBLIC_URL`'),
   },
   settings: PRODUCTION,

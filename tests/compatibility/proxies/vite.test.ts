@@ -9,7 +9,7 @@ describeProxy({
   version: packageVersion('vite'),
   checks: {
     requests: WORKS,
-    streams: worksWith('`configure` with a listener of `proxyRes` that ends streams of a stopped instance'),
+    streams: worksWith('a `proxyRes` listener in `configure` that ends streams of a stopped instance'),
     sessions: worksWith('`changeOrigin: false`, because the short form changes `Host`'),
   },
   balances: false,

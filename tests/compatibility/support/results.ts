@@ -23,12 +23,12 @@ export const GROUPS = {
   clients: {
     title: 'Clients',
     tool: 'client',
-    checks: { query: 'queries', mutation: 'mutations with a key', subscription: 'subscriptions' },
+    checks: { query: 'queries', mutation: 'mutations', subscription: 'subscriptions' },
   },
   proxies: {
     title: 'Proxies',
     tool: 'proxy',
-    checks: { requests: 'requests', streams: 'event streams', sessions: 'sessions' },
+    checks: { requests: 'requests', streams: 'streams', sessions: 'sessions' },
   },
   oauth: {
     title: 'OAuth clients',

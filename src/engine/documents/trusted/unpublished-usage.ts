@@ -58,7 +58,7 @@ function computeKeyDigest(key: string): string {
 export function createUnpublishedUsage({ database, metrics, all, log }: UnpublishedUsageOptions) {
   const unpublished = metrics.fastCounter(
     'content_graph_graphql_unpublished_operations_total',
-    'Operations whose document is not published, by client.',
+    'Operations whose document is not published.',
     ['client'],
   );
   const reported = new Set<string>();

@@ -79,7 +79,7 @@ const OUTCOMES = [
 export function createKeyOutcomes(metrics: Metrics) {
   const counter = metrics.fastCounter(
     'content_graph_idempotency_requests_total',
-    `Mutations with an Idempotency-Key, by outcome: ${OUTCOMES.join(', ')}.`,
+    `Mutations with an Idempotency-Key: ${OUTCOMES.join(', ')}.`,
     ['outcome'],
   );
   for (const outcome of OUTCOMES) counter.add(outcome, '', 0);

@@ -118,7 +118,7 @@ export function createOAuthRequestQueue(maxWaiting: number, metrics: Metrics) {
   };
   metrics.gauges(
     'content_graph_oauth_requests_waiting',
-    'OAuth requests that are waiting for a slot, by caller: user for browsers, program for applications.',
+    'OAuth requests waiting for a slot: user for browsers, program for applications.',
     'caller',
     () => Object.entries(queues).map(([audience, { waitingCount }]) => [audience, waitingCount]),
   );
