@@ -97,7 +97,8 @@ export async function prepareOldVersion(
   // Equal lock files mean equal packages, which need no second installation.
   if (readLockedPackages(root) === readLockedPackages(folder))
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  else await run({ file: 'npm', args: ['ci'], cwd: folder, env: callerEnvironment });
+  // `npm run -s` silences npm's errors in its children, too.
+  else await run({ file: 'npm', args: ['ci', '--loglevel=error'], cwd: folder, env: callerEnvironment });
   await run({ file: 'npm', args: ['run', '-s', 'generate'], cwd: folder, env: callerEnvironment });
   return folder;
 }
