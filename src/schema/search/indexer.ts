@@ -216,12 +216,12 @@ export function createSearchIndexer(options: SearchIndexerOptions) {
 
   metrics.gauge(
     'content_graph_search_lag_seconds',
-    'Age of the oldest change that the index lacks. 0 if none.',
+    'Age of the oldest change that the index lacks. 0 if none, or if another instance indexes.',
     () => (pendingSinceMs === undefined ? 0 : Math.max(0, (Date.now() - pendingSinceMs) / 1_000)),
   );
   metrics.gauge(
     'content_graph_search_posts_behind',
-    'Posts that the index may lack, estimated during a comparison.',
+    'Posts that the index may lack, estimated during a comparison. 0 if another instance indexes.',
     () => postsBehind,
   );
 
